@@ -78,7 +78,6 @@ SLOWEST_GROUPS = (
     "tests/local/test_delivery_catalog.py",
     "tests/local/test_delivery_moves.py",
     "tests/local/test_components.py",
-    "tests/local/test_lint_meets_triton.py",
     "tests/local/test_lifecycle.py",
     "tests/local/test_engines.py",
     "tests/local/test_scaling.py",

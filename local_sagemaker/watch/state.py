@@ -1,4 +1,27 @@
-"""The state of the local SageMaker as a JSON document; docs/reference.md describes its members."""
+"""The state of the local SageMaker as a JSON document. Times are Unix seconds. Its members:
+
+- `speed`, the factor by which AWS's time is accelerated; `started`, the start of this run; `now`
+- `endpoints`: `name`, `status` (SageMaker's), `configuration`, `failure` (the FailureReason, or
+  null), `variants`
+- `variants`: `name`, `weight`, `instance_type`, `container_mode` (null if its instances host
+  inference components), `current_count`, `desired_count`, `processes_at_most` (null unless fewer
+  processes stand for its instances), `scaling`, `components`, `instances`, `rates`
+- `components`: `name`, `status`, `failure`, `scaling`, `current_count`, `desired_count` (of copies)
+- `scaling`, null without a target: `min` and `max` of the scalable target, and its `policies`
+  (`name`, `metric`, `target`, the latest `value` or null)
+- `instances`: `id` (also in the name of its log stream), `state` (starting, serving, leaving),
+  `calls` in progress, `memory`, `memory_limit`, `disk`, `disk_limit` in bytes, `cpu` in percent of
+  one processor, `models`; null if not measured yet
+- `models`: `target` (the archive, or `COMPONENT/NUMBER` for a copy of a component), `name` (the
+  catalog's), `state` (downloading, loading, loaded, unloading) `since` a time, `calls` in progress,
+  `answered` so far, `disk` in bytes
+- `rates`, by second from `first` on, of completed calls: `calls`, `errors`, and `p50` and `p95` in
+  milliseconds, null without calls
+- `alarms`: `name`, `endpoint` and `variant` of its dimensions or null, `watches` (metric or
+  expression), `condition`, the latest `value` or null, `state` `since` a time
+- `events`: `sequence` from 1, `time`, `kind`, `message`, and `endpoint`, `variant`, `instance`,
+  `model`, `name` (the catalog's) or null
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -73,21 +73,6 @@ def test_all_measurements_are_drawn(browser: Browser, tmp_path: Path) -> None:
     page.close()
 
 
-def test_triton_queue_time_is_drawn(browser: Browser, tmp_path: Path) -> None:
-    page = open_page(browser, tmp_path, result(**TIMES, TritonQueueShare=0.75))
-    legend = page.locator(".u-legend").nth(2).inner_text()
-    assert "Triton's queue" in legend
-    assert "Triton's compute" in legend
-    page.close()
-
-
-def test_missing_metrics_are_reported(browser: Browser, tmp_path: Path) -> None:
-    page = open_page(browser, tmp_path, result())
-    assert len(titles(page)) == 2
-    assert "CloudWatch has no data of these steps." in page.inner_text("body")
-    page.close()
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_load_page_fits_the_window(browser: Browser, tmp_path: Path, width: int) -> None:
     page = open_page(browser, tmp_path, result(**TIMES, **CACHE), width)

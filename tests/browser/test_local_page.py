@@ -5,12 +5,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 from local_sagemaker.dashboard_events import EventKind
 from tests.browser.chromium import SCHEMES, WIDTHS
 from tests.browser.fake_run import (
-    DIGEST,
     NOW,
     FakeRun,
     alarm,
@@ -22,21 +21,9 @@ from tests.browser.fake_run import (
     serve_run,
     variant,
 )
-from tests.browser.text_contrasts import CONTRASTS, MIN_CONTRAST
 
 EVIL = '<img src=x onerror="window.harmed = true">'
 LONG = "prod-" + "embeddings" * 6
-
-FOCUSED = """
-() => {
-  const element = document.activeElement, box = element.getBoundingClientRect();
-  return {
-    name: element.id || element.className || element.parentElement.textContent.trim(),
-    outlined: getComputedStyle(element).outlineStyle !== "none",
-    visible: box.width > 0 && box.bottom > 0 && box.top < innerHeight,
-  };
-}
-"""
 
 
 def hostile_run() -> FakeRun:
@@ -64,11 +51,6 @@ def wait_for_requests(page: Page, run: FakeRun, times: int) -> None:
     """Wait until the page has requested the state `times` times."""
     while len(run.requests) < times:
         page.evaluate("new Promise((done) => setTimeout(done, 50))")
-
-
-def wait_for_current_state(page: Page, run: FakeRun) -> None:
-    """Wait until the page has requested the state twice, so that it shows the current state."""
-    wait_for_requests(page, run, len(run.requests) + 2)
 
 
 RUNS = {"busy": busy_run, "hostile": hostile_run, "empty": FakeRun}
@@ -128,21 +110,6 @@ def test_page_fits_the_screen(page: Page) -> None:
     assert max(right_edges, default=0) <= window_width
 
 
-@every_run
-@every_screen
-def test_text_contrast(page: Page) -> None:
-    text_contrasts = page.evaluate(CONTRASTS, "body > header, main, #lost")
-    assert len(text_contrasts) > 5
-    assert [contrast for contrast in text_contrasts if contrast[1] < MIN_CONTRAST] == []
-
-
-@pytest.mark.parametrize("run", ["empty"], indirect=True)
-def test_page_without_endpoints_shows_commands(page: Page) -> None:
-    message = page.locator("#none").inner_text()
-    assert "./tritonsm deploy local --local" in message
-    assert "./tritonsm invoke local text minilm --input TEXT=hello --local" in message
-
-
 def test_instances_and_models_have_text(page: Page) -> None:
     lanes = page.locator(".instance")
     assert lanes.count() == 2
@@ -156,172 +123,6 @@ def test_instances_and_models_have_text(page: Page) -> None:
         "reranker: loaded, 90 MiB on the volume, 0 calls in progress, 12 answered",
         "clip: loading, 1 call in progress, 0 answered",
     ]
-
-
-def test_components_and_copies_are_shown(page: Page, run: FakeRun) -> None:
-    scaling = {
-        "min": 0,
-        "max": 4,
-        "policies": [
-            {
-                "name": "calls",
-                "metric": "SageMakerInferenceComponentInvocationsPerCopy",
-                "target": 60.0,
-                "value": 12.0,
-            }
-        ],
-    }
-    component = {
-        "name": "twice",
-        "status": "Updating",
-        "failure": None,
-        "current_count": 1,
-        "desired_count": 2,
-        "scaling": scaling,
-    }
-    hosting = variant(
-        instance(9, model("twice/1", 30, target="twice/1")),
-        container_mode=None,
-        components=[component],
-    )
-    run.endpoints = [endpoint("prod-zero", hosting)]
-    expect(page.locator(".variant .facts")).to_have_text(
-        "ml.g5.xlarge · inference components · 1 instance · twice: Updating, 1 of 2 copies, scales "
-        "from 0 to 4, InvocationsPerCopy 12, target 60"
-    )
-    expect(page.locator(".instance .names .name")).to_have_text(["twice/1"])
-
-
-def test_lane_begins_at_the_start_of_service(page: Page) -> None:
-    """The line of the second instance begins 102 of 300 s before the right end."""
-    canvas = page.locator(".lane canvas").nth(1)
-    start = canvas.evaluate(
-        """(canvas) => {
-          const row = canvas.getContext("2d").getImageData(0, 2, canvas.width, 1).data;
-          let start = canvas.width;
-          for (let x = canvas.width - 1; x >= 0 && row[4 * x + 3]; x -= 1) start = x;
-          return start / canvas.width;
-        }"""
-    )
-    assert start == pytest.approx(1 - 102 / 300, abs=0.01)
-
-
-def test_endpoint_is_selected_by_key_or_click(page: Page) -> None:
-    page.keyboard.press("2")
-    assert page.locator("#about").inner_text().startswith("prod-vision is Updating")
-    titles = page.locator(".variant h3").all_inner_texts()
-    assert titles == ["Blue", "Green"]
-    page.get_by_role("button", name="prod-text").click()
-    assert page.locator("#about").inner_text().startswith("prod-text is InService")
-    assert page.locator(".endpoint[aria-current] strong").inner_text() == "prod-text"
-
-
-def test_tab_order_and_visible_focus(page: Page) -> None:
-    observed = []
-    for _ in range(11):
-        page.keyboard.press("Tab")
-        result = page.evaluate(FOCUSED)
-        assert (result["outlined"], result["visible"]) == (True, True), result
-        observed.append(result["name"])
-    assert observed[:6] == ["skip", "pause", "help", "endpoint", "endpoint", "timeline"]
-    assert observed[6:] == ["endpoints", "instances", "models", "scaling", "alarms"]
-
-
-def test_arrow_keys_move_the_time_cursor(page: Page) -> None:
-    page.locator("#timeline").focus()
-    page.keyboard.press(" ")
-    for _ in range(3):
-        page.keyboard.press("ArrowLeft")
-    timeline = page.locator("#timeline")
-    message = timeline.get_attribute("aria-valuetext")
-    assert message
-    assert message.startswith("At ")
-    assert " calls, " in message
-    assert message == page.locator("#readout").inner_text()
-    assert page.locator("#cursor").is_visible()
-    page.keyboard.press("Home")
-    assert timeline.get_attribute("aria-valuenow") == "0"
-    page.keyboard.press("End")
-    assert page.locator("#readout").inner_text().startswith("Paused at ")
-    page.keyboard.press(" ")
-    assert page.locator("#readout").inner_text().startswith("Now, ")
-
-
-def test_pointer_moves_the_time_cursor(page: Page) -> None:
-    box = page.locator("#timeline").bounding_box()
-    assert box
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 300)
-    assert page.locator("#readout").inner_text().startswith("At ")
-    page.mouse.move(5, 5)
-    assert page.locator("#readout").inner_text().startswith("Now, ")
-
-
-def test_keyboard_help_dialog(page: Page) -> None:
-    page.keyboard.press("?")
-    assert page.locator("dialog").is_visible()
-    page.keyboard.press("Escape")
-    assert not page.locator("dialog").is_visible()
-
-
-def test_alarm_without_endpoint_is_shown_for_all_endpoints(page: Page, run: FakeRun) -> None:
-    run.alarms = [alarm("any-slow", "ALARM", endpoint=None)]
-    wait_for_current_state(page, run)
-    for key, name in (("1", "prod-text"), ("2", "prod-vision")):
-        page.keyboard.press(key)
-        assert page.title() == f"▲ {name} · Local SageMaker"
-        assert page.locator("#alarms b").all_inner_texts() == ["any-slow"]
-
-
-def test_model_missing_in_the_state_is_shown_as_ended(page: Page, run: FakeRun) -> None:
-    del run.endpoints[0]["variants"][0]["instances"][0]["models"][0]
-    run.now += 10
-    wait_for_current_state(page, run)
-    messages = page.locator(".names").nth(0).locator("li")
-    labels = messages.evaluate_all("all => all.map((it) => it.ariaLabel)")
-    assert [label for label in labels if label.startswith("minilm")] == ["minilm: ended"]
-    assert [label for label in labels if label.startswith("clip")] == [
-        "clip: loading, 1 call in progress, 0 answered"
-    ]
-
-
-def test_focus_is_kept_when_another_endpoint_disappears(page: Page, run: FakeRun) -> None:
-    page.get_by_role("button", name="prod-vision").focus()
-    del run.endpoints[0]
-    wait_for_current_state(page, run)
-    assert page.locator(".endpoint").count() == 1
-    assert page.locator(".endpoint:focus strong").all_inner_texts() == ["prod-vision"]
-
-
-def test_events_are_sorted_and_filtered_by_kind(page: Page) -> None:
-    kinds = page.locator("#events .kind").all_inner_texts()
-    assert kinds[:2] == ["● model loaded", "▲ alarm"]
-    page.get_by_role("checkbox", name="models").uncheck()
-    kinds = page.locator("#events .kind").all_inner_texts()
-    assert kinds[:2] == ["▲ alarm", "● instance healthy"]
-    for group in ("endpoints", "instances", "scaling", "alarms"):
-        page.get_by_role("checkbox", name=group).uncheck()
-    assert page.locator("#events").inner_text() == "No event of these kinds yet."
-
-
-def test_new_events_appear_and_important_ones_are_announced(page: Page, run: FakeRun) -> None:
-    assert page.locator("#announcement").inner_text() == ""
-    names = "prod-text", "AllTraffic"
-    run.now += 1
-    run.add_event(
-        EventKind.MODEL_LOADED,
-        "clip was loaded.",
-        *names,
-        instance_id(1),
-        f"clip-{DIGEST}.tar.gz",
-    )
-    run.add_event(
-        EventKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *names
-    )
-    page.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
-    message = page.locator("#announcement")
-    assert message.get_attribute("aria-live") == "polite"
-    assert message.inner_text() == "Setting desired instance count to 3 (InProgress): why"
-    page.locator("#events").get_by_text("clip was loaded.").wait_for()
 
 
 def test_page_requests_only_new_data(page: Page, run: FakeRun) -> None:
@@ -339,37 +140,6 @@ def test_hidden_page_does_not_poll(page: Page, run: FakeRun) -> None:
     assert len(run.requests) == before
     page.evaluate(HIDE, False)
     wait_for_requests(page, run, before + 1)
-
-
-def test_visible_page_does_not_start_a_second_request(page: Page) -> None:
-    page.evaluate(
-        "() => { window.requests = 0; fetch = () => (requests += 1, new Promise(() => {})); }"
-    )
-    while not page.evaluate("requests"):
-        page.evaluate("new Promise((done) => setTimeout(done, 50))")
-    for hidden in (True, False):
-        page.evaluate(HIDE, hidden)
-    assert page.evaluate("requests") == 1
-
-
-def test_repeated_state_adds_no_duplicates(page: Page) -> None:
-    once, twice = page.evaluate(
-        """
-        async () => {
-          const { Past } = await import(new URL("past.js", location));
-          const state = await (await fetch("state?after=0&since=0")).json();
-          const past = new Past();
-          return [1, 2].map(() => {
-            past.add(state);
-            const instances = [...past.instances.values()];
-            const models = instances.flatMap(({ models }) => [...models.values()]);
-            return [past.events.length, models.map(({ spans }) => spans.length)];
-          });
-        }
-        """
-    )
-    assert once[0] > 0
-    assert twice == once
 
 
 def test_lost_connection_is_shown_and_a_new_run_resets_the_page(

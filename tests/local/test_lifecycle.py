@@ -1,8 +1,8 @@
 """The lifecycle of one stage: deploy, invoke, change, fail, roll back and destroy.
 
 The tests depend on each other, in the order of this file. The stage `local` has `line`, which a
-build exports and compares with PyTorch, and `twice`, which is changed. The demo deploys the
-unchanged stage (models/test_first_hour.py).
+build exports and compares with PyTorch, `twice`, which is changed, and the rows of the table
+`demand`. The demo deploys the unchanged stage (models/test_first_hour.py).
 """
 
 import hashlib
@@ -38,6 +38,9 @@ from tests.tritonsm import tritonsm
 TWICE, CODE = "models/twice", "models/twice/twice/1/model.py"
 FIRST_ASSEMBLY = "cdk.out.first"
 NUMBERS = np.array([[0], [1], [7]], np.float32)
+DAY = np.array([[10, 0, 0, 0]], np.float32)
+ROWS = {"demand-berlin": 105.0, "demand-lyon": 145.0, "demand-porto": 82.5}
+"""The answer of each row for `DAY`."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,8 @@ def deployed(checkout: Checkout) -> Checkout:
     shutil.copy2(ROOT / BUILD_REQUIREMENTS, checkout.path / BUILD_REQUIREMENTS)
     write_line(checkout.path / "models" / "line")
     write_python(checkout.path / TWICE, times(2))
-    checkout.edit("stages/local.yaml", "models: [minilm]", "models: [line, twice]")
+    shutil.copytree(ROOT / "models" / "demand", checkout.path / "models" / "demand")
+    checkout.edit("stages/local.yaml", "models: [minilm]", "models: [line, twice, demand]")
     checkout.deploy()
     shutil.copytree(checkout.path / "cdk.out", checkout.path / FIRST_ASSEMBLY)
     return checkout
@@ -91,8 +95,19 @@ def test_deployed_stacks_have_no_diff(deployed: Checkout) -> None:
     deployed.cdk("diff", "--fail", "--app", "cdk.out")
 
 
-def test_changed_model_is_rebuilt_alone(deployed: Checkout, client: EndpointClient) -> None:
+def units(client: EndpointClient) -> dict[str, float]:
+    """Return the answer of each row of the table `demand`."""
+    names = [name for name in client.models() if name.startswith("demand-")]
+    return {name: float(client.invoke(name, {"DAY": DAY})["UNITS"][0, 0]) for name in names}
+
+
+def test_changed_model_and_row_are_rebuilt_alone(
+    deployed: Checkout, client: EndpointClient
+) -> None:
     before, line, builds = client.resolve("twice"), client.resolve("line"), build_ids()
+    rows = {name: client.resolve(name).version for name in ROWS}
+    assert units(client) == pytest.approx(ROWS)
+    deployed.edit("models/demand/weights/lyon.json", "140.0", "150.0")
     code = (deployed.path / CODE).read_text()
     (deployed.path / CODE).write_text(f"# A comment.\n{code}")
 
@@ -108,7 +123,9 @@ def test_changed_model_is_rebuilt_alone(deployed: Checkout, client: EndpointClie
     after = client.resolve("twice")
     assert after.version != before.version
     assert client.resolve("line") == line
-    assert len(build_ids()) == len(builds) + 1
+    assert units(client) == pytest.approx({**ROWS, "demand-lyon": 155.0})
+    assert [name for name in ROWS if client.resolve(name).version != rows[name]] == ["demand-lyon"]
+    assert len(build_ids()) == len(builds) + 2
     archives = {f"{_prefix(deployed)}{entry.target_model}" for entry in (before, after)}
     assert archives <= set(bucket_keys(models_bucket("local")))
 
@@ -122,11 +139,13 @@ def test_failed_gate_changes_nothing_but_other_archives_are_built(
     write_line(deployed.path / TWICE)
     deployed.edit(f"{TWICE}/export.py", "Linear(1, 1)", "Dropout(0.5)")
     with (
-        deployed.edited("stages/local.yaml", "[line, twice]", "[line, third, twice]"),
+        deployed.edited(
+            "stages/local.yaml", "[line, twice, demand]", "[line, third, twice, demand]"
+        ),
         call_repeatedly(lambda: predict(client, "twice")),
     ):
         output = " ".join(deployed.deploy(code=1).split())
-    assert "1 of 3 archives were not built. twice: " in output
+    assert "1 of 6 archives were not built. twice: " in output
     assert "the recipe's gate allows 1.00e-06: nothing is published" in output
     assert client.resolve("twice") == before
     archives = {*bucket_keys(models_bucket("local"))} - {*keys}

@@ -6,8 +6,8 @@ from tests.review_changes.changes import KINDS, RandomChange, random_change
 from tests.review_changes.review_lines import review_lines
 from tests.review_changes.silent import unlisted_changes
 
-SEEDS = range(300)
-"""`python -m tests.review_changes` makes ten times as many changes."""
+SEEDS = range(150)
+"""`python -m tests.review_changes` makes twenty times as many changes."""
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 
 from tests.synth.endpoints import SampleStack
-from triton_sagemaker import AlarmThresholds, Severity
 
 ALARM = "AWS::CloudWatch::Alarm"
 RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
@@ -23,29 +22,6 @@ def test_metric_has_variant_dimension_and_custom_options(sample: SampleStack) ->
     assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "B"}
     assert metric.period.to_minutes() == 5
     assert (metric.statistic, metric.label) == ("p50", "median")
-
-
-def test_default_alarms_of_a_gpu_multi_model_endpoint(sample: SampleStack) -> None:
-    sample.endpoint().monitor()
-    assert sorted(_thresholds(sample)) == [
-        ("DiskUtilization", "critical", 95),
-        ("DiskUtilization", "warning", 80),
-        ("GPUMemoryUtilization", "critical", 97),
-        ("GPUMemoryUtilization", "warning", 90),
-        ("Invocation4XXErrors", "warning", 0.1),
-        ("Invocation5XXErrors", "critical", 0.05),
-        ("Invocation5XXErrors", "warning", 0.01),
-        ("InvocationModelErrors", "critical", 0.2),
-        ("LoadedModelCount", "warning", 1),
-        ("MemoryUtilization", "critical", 95),
-        ("MemoryUtilization", "warning", 85),
-        ("ModelCacheHit", "warning", 0.8),
-        ("ModelLatency", "critical", 5_000_000),
-        ("ModelLatency", "warning", 1_000_000),
-        ("ModelLoadingWaitTime", "critical", 60_000_000),
-        ("ModelLoadingWaitTime", "warning", 10_000_000),
-        ("ModelUnloadingTime", "warning", 10),
-    ]
 
 
 def test_runbook_explains_every_default_alarm(sample: SampleStack) -> None:
@@ -64,29 +40,9 @@ def test_runbook_explains_every_default_alarm(sample: SampleStack) -> None:
     )
 
 
-def test_cpu_endpoint_has_no_gpu_alarms(sample: SampleStack) -> None:
-    sample.endpoint(sample.variant("ml.m5.xlarge")).monitor()
-    assert "GPUMemoryUtilization" not in {name for name, _, _ in _thresholds(sample)}
-
-
 def test_gpu_thresholds_are_multiplied_by_gpu_count(sample: SampleStack) -> None:
     sample.endpoint(sample.variant("ml.g5.12xlarge", hosting=sample.single_model())).monitor()
     assert ("GPUMemoryUtilization", "warning", 360) in _thresholds(sample)
-
-
-def test_empty_threshold_creates_no_alarm(sample: SampleStack) -> None:
-    sample.endpoint().monitor(
-        AlarmThresholds(
-            server_error_rate={Severity.CRITICAL: 0.5},
-            client_error_rate={},
-            model_latency_p50_ms={Severity.WARNING: 20},
-            model_latency_p99_ms={},
-        )
-    )
-    thresholds = _thresholds(sample)
-    assert ("Invocation5XXErrors", "critical", 0.5) in thresholds
-    assert ("ModelLatency", "warning", 20_000) in thresholds
-    assert "Invocation4XXErrors" not in {name for name, _, _ in thresholds}
 
 
 def test_alarms_notify_the_encrypted_topic(sample: SampleStack) -> None:

@@ -128,25 +128,7 @@ def test_nvme_variant_has_no_volume_key(other: str) -> None:
     text_endpoint(variants=variants).has_resource_properties(CONFIG, {"KmsKeyId": Match.absent()})
 
 
-def test_variant_with_volumes_has_a_volume_key() -> None:
-    properties = {"KmsKeyId": Match.any_value()}
-    text_endpoint(instance_type="ml.m5.xlarge").has_resource_properties(CONFIG, properties)
-
-
 # Settings
-
-
-def test_canary_size_and_wait_are_those_of_the_stage() -> None:
-    update = {"strategy": "canary", "percent": 25, "wait_seconds": 1200}
-    routing = {
-        "Type": "CANARY",
-        "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 25},
-        "WaitIntervalInSeconds": 1200,
-    }
-    text_endpoint(update=update).has_resource_properties(
-        ENDPOINT,
-        {"DeploymentConfig": {"BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing}}},
-    )
 
 
 def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templates) -> None:
@@ -173,25 +155,10 @@ def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templ
     )
 
 
-def test_endpoint_scales_by_cpu_utilization() -> None:
-    scaling = {"min_count": 2, "max_count": 4, "cpu_percent": 60}
-    text_endpoint(instance_type="ml.m5.xlarge", scaling=scaling).has_resource_properties(
-        "AWS::ApplicationAutoScaling::ScalingPolicy",
-        {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 240}},
-    )
-
-
 def test_rollback_error_rate_is_that_of_the_stage() -> None:
     update = {"strategy": "all-at-once", "rollback_error_rate": 0.4}
     text_endpoint(update=update).has_resource_properties(
         "AWS::CloudWatch::Alarm", {"MetricName": "InvocationModelErrors", "Threshold": 0.4}
-    )
-
-
-def test_alarm_thresholds_are_those_of_the_stage() -> None:
-    alarms = {"server_error_rate": {"critical": 0.2}}
-    text_endpoint(production=True, alarms=alarms).has_resource_properties(
-        "AWS::CloudWatch::Alarm", {"MetricName": "Invocation5XXErrors", "Threshold": 0.2}
     )
 
 
@@ -254,25 +221,6 @@ def test_guard_changes_with_the_update_policy() -> None:
     assert guard(60) != guard(90)
 
 
-@pytest.mark.parametrize("name", ["prod-text", "prod-vision", "prod-search"])
-def test_production_endpoint_defaults(templates: Templates, name: str) -> None:
-    template = Template.from_json(templates("prod")[name])
-    template.has_resource_properties(
-        ENDPOINT,
-        {
-            "DeploymentConfig": {
-                "AutoRollbackConfiguration": {"Alarms": Match.any_value()},
-                "BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": {"Type": "CANARY"}},
-            }
-        },
-    )
-    template.all_resources_properties(
-        "AWS::ApplicationAutoScaling::ScalableTarget", {"MinCapacity": 2}
-    )
-    template.all_resources_properties(MODEL, {"VpcConfig": Match.any_value()})
-    template.resource_count_is("AWS::CloudWatch::Dashboard", 1)
-
-
 # Server, scaling and hosting settings
 
 
@@ -332,39 +280,6 @@ def test_stage_can_set_every_server_option() -> None:
     in_mib = {"python_shm_default", "python_shm_growth"}
     options = {field.name for field in fields(ServerOptions)} - in_mib - {"publish_metrics"}
     assert set(ServerConfig.model_fields) == options | {f"{option}_mib" for option in in_mib}
-
-
-def test_disabled_model_cache_has_no_cache_alarms() -> None:
-    template = text_endpoint(production=True, cache_models=False)
-    template.has_resource_properties(
-        MODEL, {"PrimaryContainer": {"MultiModelConfig": {"ModelCacheSetting": "Disabled"}}}
-    )
-    alarms = json.dumps(template.find_resources("AWS::CloudWatch::Alarm"))
-    assert "ModelLoadingWaitTime" in alarms
-    for metric in ("ModelCacheHit", "ModelUnloadingTime", "LoadedModelCount"):
-        assert metric not in alarms
-        assert metric in json.dumps(text_endpoint(production=True).to_json())
-
-
-def test_concurrency_scaling_with_cooldowns() -> None:
-    scaling = {
-        **{"min_count": 2, "max_count": 4, "concurrency": 5, "gpu_percent": 70},
-        **{"scale_out_cooldown_seconds": 0},
-    }
-    template = text_endpoint(hosting="single-model", scaling=scaling)
-    policies = template.find_resources("AWS::ApplicationAutoScaling::ScalingPolicy")
-    result = {
-        policy["Properties"]["PolicyName"].rpartition("-")[2]: policy["Properties"][
-            "TargetTrackingScalingPolicyConfiguration"
-        ]
-        for policy in policies.values()
-    }
-    assert result["Concurrency"]["TargetValue"] == 5
-    cooldowns = {
-        name: (resource["ScaleOutCooldown"], resource["ScaleInCooldown"])
-        for name, resource in result.items()
-    }
-    assert cooldowns == {"Concurrency": (0, 300), "Gpu": (0, 600)}
 
 
 @pytest.mark.parametrize("strategy", ["all-at-once", "canary", "linear", "rolling"])

@@ -17,9 +17,7 @@ from triton_sagemaker import (
     ComponentHosting,
     DataCapture,
     ModelComponent,
-    PublishedMetrics,
     Rolling,
-    ServerOptions,
     TritonEndpoint,
     Variant,
 )
@@ -29,7 +27,6 @@ MODEL, CONFIG, ENDPOINT, COMPONENT = (
     for kind in ("Model", "EndpointConfig", "Endpoint", "InferenceComponent")
 )
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
-POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 ALARM, DASHBOARD = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard"
 
 
@@ -80,23 +77,6 @@ def test_endpoint_has_no_deployment_config(sample: SampleStack) -> None:
     assert sample.properties(ENDPOINT).keys() == {"EndpointConfigName", "EndpointName"}
 
 
-def test_each_model_is_a_component(sample: SampleStack) -> None:
-    sample.endpoint(variant(sample, "one", "two"), update=Rolling(percent=25))
-    component_properties = resource_by_id(sample, COMPONENT, "two")["Properties"]
-    assert component_properties["InferenceComponentName"] == "under-test-two"
-    assert component_properties["VariantName"] == "AllTraffic"
-    assert component_properties["RuntimeConfig"] == {"CopyCount": 1}
-    assert component_properties["Specification"]["ComputeResourceRequirements"] == {
-        "MinMemoryRequiredInMb": 2048,
-        "NumberOfAcceleratorDevicesRequired": 1,
-        "NumberOfCpuCoresRequired": 2,
-    }
-    (model, _) = component_properties["Specification"]["ModelName"]["Fn::GetAtt"]
-    container = sample.template().find_resources(MODEL)[model]["Properties"]["PrimaryContainer"]
-    assert container["ModelDataUrl"]["Fn::Join"][1][-1] == "/test/two.tar.gz"
-    assert container["Mode"] == "SingleModel"
-
-
 def test_component_has_rolling_update_and_rollback_alarms(sample: SampleStack) -> None:
     sample.endpoint(variant(sample), update=Rolling(percent=25, wait=Duration.minutes(2)))
     deployment = sample.properties(COMPONENT)["DeploymentConfig"]
@@ -142,13 +122,6 @@ def test_config_is_created_after_the_policies_of_its_role(sample: SampleStack) -
     assert [name for name in policies if name in config["DependsOn"]]
 
 
-def test_all_at_once_uses_the_maximum_batch_size(sample: SampleStack) -> None:
-    sample.endpoint(variant(sample))
-    policy = sample.properties(COMPONENT)["DeploymentConfig"]["RollingUpdatePolicy"]
-    assert policy["MaximumBatchSize"]["Value"] == 50
-    assert policy["WaitIntervalInSeconds"] == 0
-
-
 def logical_ids(type_name: str) -> set[str]:
     """Return the logical IDs of an endpoint and its component on an instance type."""
     sample = SampleStack()
@@ -164,31 +137,6 @@ def logical_ids(type_name: str) -> set[str]:
 
 def test_new_instance_type_replaces_endpoint_and_components() -> None:
     assert not logical_ids("ml.g5.2xlarge") & logical_ids("ml.g6.2xlarge")
-
-
-def test_component_scales_from_zero_on_the_first_invocation(sample: SampleStack) -> None:
-    endpoint = sample.endpoint(variant(sample))
-    scaling = endpoint.components[0].auto_scale_copy_count(min_capacity=0, max_capacity=4)
-    scaling.scale_on_invocations("Invocations", max_requests_per_second=60)
-    target = sample.properties(TARGET)
-    assert target["ResourceId"] == "inference-component/under-test-one"
-    assert target["ScalableDimension"] == "sagemaker:inference-component:DesiredCopyCount"
-    assert (target["MinCapacity"], target["MaxCapacity"]) == (0, 4)
-    step = resource_by_id(sample, POLICY, "Wake")["Properties"]["StepScalingPolicyConfiguration"]
-    assert step["StepAdjustments"] == [{"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}]
-    assert step["Cooldown"] == 60
-    alarm = resource_by_id(sample, ALARM, "Wake")["Properties"]
-    assert alarm["MetricName"] == "NoCapacityInvocationFailures"
-    assert (alarm["Statistic"], alarm["Threshold"]) == ("Sum", 1)
-    (action,) = alarm["AlarmActions"]
-    assert "Wake" in action["Ref"]
-    tracking = resource_by_id(sample, POLICY, "Invocations")["Properties"]
-    specification = tracking["TargetTrackingScalingPolicyConfiguration"]
-    assert specification["TargetValue"] == 1800
-    assert specification["PredefinedMetricSpecification"] == {
-        "PredefinedMetricType": "SageMakerInferenceComponentInvocationsPerCopy"
-    }
-    assert endpoint.problems == []
 
 
 def test_component_scaling_target_depends_on_component(sample: SampleStack) -> None:
@@ -219,12 +167,6 @@ def test_each_component_has_alarms_and_a_dashboard_row(sample: SampleStack) -> N
         assert text in body
 
 
-def test_cpu_component_has_no_gpu_chart(sample: SampleStack) -> None:
-    cpu_variant = variant(sample, type_name="ml.c5.xlarge", accelerators=None)
-    sample.endpoint(cpu_variant).monitor()
-    assert "GPUUtilizationNormalized" not in json.dumps(sample.properties(DASHBOARD))
-
-
 def two_variants(sample: SampleStack) -> TritonEndpoint:
     return sample.endpoint(variant(sample), replace(variant(sample), variant_name="Other"))
 
@@ -232,18 +174,6 @@ def two_variants(sample: SampleStack) -> TritonEndpoint:
 def with_data_capture(sample: SampleStack) -> TritonEndpoint:
     records = s3.Bucket.from_bucket_name(sample.stack, "Records", "records")
     return sample.endpoint(variant(sample), data_capture=DataCapture(bucket=records, prefix="a"))
-
-
-def with_triton_metrics(sample: SampleStack) -> TritonEndpoint:
-    metrics = PublishedMetrics(log_group="logs", namespace="Triton")
-    container = sample.container(options=ServerOptions(publish_metrics=metrics))
-    return sample.endpoint(replace(variant(sample), container=container))
-
-
-def with_inverted_limits(sample: SampleStack) -> TritonEndpoint:
-    endpoint = sample.endpoint(variant(sample))
-    endpoint.components[0].auto_scale_copy_count(min_capacity=4, max_capacity=2)
-    return endpoint
 
 
 @pytest.mark.parametrize(
@@ -258,34 +188,6 @@ def with_inverted_limits(sample: SampleStack) -> TritonEndpoint:
             "update: components have no canary updates: write rolling",
         ),
         (with_data_capture, "data_capture: not known to work for components: remove it"),
-        (
-            with_triton_metrics,
-            "variants.AllTraffic.container.options: not known to work for components",
-        ),
-        (
-            lambda sample: sample.endpoint(variant(sample, name="a" * 64)),
-            "variants.AllTraffic.hosting.components.one.name: 'aaaa",
-        ),
-        (
-            lambda sample: sample.endpoint(variant(sample, accelerators=None)),
-            "variants.AllTraffic.hosting.components.one: the archive is built for the GPU of "
-            "ml.g5.2xlarge: write accelerators: 1",
-        ),
-        (
-            lambda sample: sample.endpoint(
-                variant(sample, type_name="ml.g5.xlarge", memory=Size.gibibytes(4))
-            ),
-            "variants.AllTraffic.hosting.components.one: SageMaker rejected 4096 MB on "
-            "ml.g5.xlarge",
-        ),
-        (
-            lambda sample: sample.endpoint(variant(sample, initial_copy_count=0)),
-            "variants.AllTraffic.hosting.components.one.initial_copy_count: SageMaker creates",
-        ),
-        (
-            with_inverted_limits,
-            "components.one.auto_scale_copy_count: 2 is less than the minimum, 4",
-        ),
     ],
 )
 def test_unsupported_settings_are_problems(sample: SampleStack, make, problem: str) -> None:  # type: ignore[no-untyped-def]

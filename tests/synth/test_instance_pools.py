@@ -5,7 +5,7 @@ import json
 import pytest
 from aws_cdk import Duration
 
-from platform_facts import instance_type, release
+from platform_facts import instance_type
 from tests.synth.endpoints import SampleStack
 from triton_sagemaker import Fallback, TritonEndpoint, Variant
 
@@ -25,19 +25,6 @@ def pool(sample: SampleStack, *types: str, own_archive: bool = True) -> Variant:
             for name, key in zip(fallback_types, keys, strict=True)
         ],
     )
-
-
-def test_pools_replace_the_instance_type(sample: SampleStack) -> None:
-    sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.g5.2xlarge", own_archive=False))
-    (variant,) = sample.properties(CONFIG)["ProductionVariants"]
-    assert variant["InstancePools"] == [
-        {"InstanceType": "ml.g5.xlarge", "Priority": 1},
-        {"InstanceType": "ml.g5.2xlarge", "Priority": 2},
-    ]
-    assert "InstanceType" not in variant
-    assert variant["RoutingConfig"] == {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"}
-    assert variant["InferenceAmiVersion"] == release("25.09").preferred_inference_ami
-    assert "VariantInstanceProvisionTimeoutInSeconds" not in variant
 
 
 def test_pool_with_its_own_archive_has_its_own_model(sample: SampleStack) -> None:
@@ -65,20 +52,6 @@ def test_role_may_read_archives_of_every_pool(sample: SampleStack) -> None:
     policy = json.dumps(sample.template().find_resources("AWS::IAM::Policy"))
     assert "/test/*" in policy
     assert "/elsewhere/*" in policy
-
-
-def test_provision_timeout_is_in_seconds(sample: SampleStack) -> None:
-    variant = pool(sample, "ml.g6.xlarge", "ml.g5.xlarge")
-    sample.endpoint(
-        sample.variant(
-            "ml.g6.xlarge",
-            hosting=variant.hosting,
-            fallbacks=variant.fallbacks,
-            provision_timeout=Duration.minutes(15),
-        )
-    )
-    (properties,) = sample.properties(CONFIG)["ProductionVariants"]
-    assert properties["VariantInstanceProvisionTimeoutInSeconds"] == 900
 
 
 def test_pools_scale_by_share_of_concurrency(sample: SampleStack) -> None:
@@ -131,8 +104,6 @@ def without_fallback(sample: SampleStack) -> TritonEndpoint:
     [
         (many_models, "fallbacks: AWS documents several types for single-model endpoints only"),
         (without_fallback, "provision_timeout: with one instance type there is no other type"),
-        (lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.g5.xlarge")),
-         "fallbacks: ml.g5.xlarge listed twice: remove one"),
         (lambda sample: sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.m5.xlarge")),
          "fallbacks: ml.m5.xlarge has no GPU, other types have"),
     ],

@@ -40,13 +40,12 @@ def test_templates_match_their_plan(planned: tuple[Plan, Templates]) -> None:
 @pytest.mark.parametrize("planned", ["prod", "all", "plain", "pooled", "components"], indirect=True)
 def test_every_changed_property_is_found(planned: tuple[Plan, Templates]) -> None:
     plan, templates = planned
-    missed = []
+    missed, covered = [], set[tuple[str, Keys]]()
     for endpoint in plan.endpoints.values():
         stack = endpoint.settings.stack
         part = plan.model_copy(
             update={"endpoints": {k: e for k, e in plan.endpoints.items() if e is endpoint}}
         )
-        covered = set[tuple[str, Keys]]()
         text = json.dumps(templates[stack])
         for keys, change in changes(templates[stack], covered):
             changed = json.loads(text)
@@ -59,8 +58,8 @@ def test_every_changed_property_is_found(planned: tuple[Plan, Templates]) -> Non
 def changes(template: dict[str, Any], covered: set[tuple[str, Keys]]) -> Iterator[tuple[Keys, Any]]:
     """Yield each change of a resource: removed, added, and a value changed, removed or added.
 
-    Resources of one type have the same properties: each property is changed once for each type and
-    endpoint, except that alarms and policies are different.
+    Resources of one type have the same properties: each property is changed once for each type,
+    except that alarms and policies are different.
     """
     for name, resource in template["Resources"].items():
         kind = resource["Type"]

@@ -7,8 +7,8 @@ from aws_cdk import App, Environment
 from aws_cdk.assertions import Template
 
 from stacks.network_stack import NetworkStack
-from tests.synth.api.deployed import Deployed
 from tests.synth.conftest import Templates
+from tests.synth.deployed import Deployed
 from tests.synth.endpoints import model_stack, trial_stage
 from tests.synth.statements import allows
 

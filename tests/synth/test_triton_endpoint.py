@@ -4,24 +4,18 @@ import json
 from typing import Any
 
 import pytest
-from aws_cdk import App, Duration, RemovalPolicy, Stack
+from aws_cdk import App, RemovalPolicy, Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
 from tests.synth.conftest import CONTEXT
 from tests.synth.endpoints import SampleStack
 from triton_sagemaker import (
-    AllAtOnce,
-    Canary,
     ContainerImage,
-    DataCapture,
     EndpointLog,
-    Linear,
-    Rolling,
     TritonEndpoint,
 )
 
@@ -31,14 +25,6 @@ MODEL, CONFIG, ENDPOINT = (
 
 
 # Hosting
-
-
-def test_multi_model_container_reads_its_prefix(sample: SampleStack) -> None:
-    sample.endpoint(sample.variant(hosting=sample.multi_model(prefix="text/cpu-24.09/")))
-    container = sample.properties(MODEL)["PrimaryContainer"]
-    assert container["Mode"] == "MultiModel"
-    scheme, _, path = container["ModelDataUrl"]["Fn::Join"][1]
-    assert (scheme, path) == ("s3://", "/text/cpu-24.09/")
 
 
 def test_variants_have_weights_and_their_own_models(sample: SampleStack) -> None:
@@ -113,68 +99,6 @@ def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
 # Updates
 
 
-BLUE_GREEN_SECONDS = 2400 + 300
-"""Time limit without waits: start of the new fleet, and time until the old one is removed."""
-
-
-def blue_green(timeout: int, **routing: Any) -> dict[str, Any]:
-    """Return the blue/green policy with a timeout and a routing configuration."""
-    return {
-        "BlueGreenUpdatePolicy": {
-            "MaximumExecutionTimeoutInSeconds": timeout,
-            "TerminationWaitInSeconds": 300,
-            "TrafficRoutingConfiguration": routing,
-        }
-    }
-
-
-def share(percent: int) -> dict[str, Any]:
-    return {"Type": "CAPACITY_PERCENT", "Value": percent}
-
-
-@pytest.mark.parametrize(
-    ("update", "policy"),
-    [
-        (AllAtOnce(), blue_green(BLUE_GREEN_SECONDS, Type="ALL_AT_ONCE", WaitIntervalInSeconds=0)),
-        (
-            Canary(percent=20, wait=Duration.seconds(300)),
-            blue_green(
-                BLUE_GREEN_SECONDS + 300,
-                Type="CANARY",
-                CanarySize=share(20),
-                WaitIntervalInSeconds=300,
-            ),
-        ),
-        (
-            Linear(percent=50, wait=Duration.seconds(30)),
-            blue_green(
-                BLUE_GREEN_SECONDS + 30,
-                Type="LINEAR",
-                LinearStepSize=share(50),
-                WaitIntervalInSeconds=30,
-            ),
-        ),
-        (
-            Rolling(percent=25, wait=Duration.seconds(120)),
-            {
-                "RollingUpdatePolicy": {
-                    "MaximumBatchSize": share(25),
-                    # Most batches: 25 % of seven instances is one. Each starts and then waits.
-                    "MaximumExecutionTimeoutInSeconds": 7 * (2400 + 120),
-                    "WaitIntervalInSeconds": 120,
-                }
-            },
-        ),
-    ],
-    ids=["all at once", "canary", "linear", "rolling"],
-)
-def test_update_policies(sample: SampleStack, update: Any, policy: dict[str, Any]) -> None:
-    sample.endpoint(update=update)
-    deployment = sample.properties(ENDPOINT)["DeploymentConfig"]
-    deployment.pop("AutoRollbackConfiguration")
-    assert deployment == policy
-
-
 def test_many_variants_keep_only_model_error_alarms(sample: SampleStack) -> None:
     # Two alarms of each of the six variants would be twelve; at most ten are possible.
     sample.endpoint(*(sample.variant(variant_name=f"V{n}") for n in range(6)))
@@ -207,19 +131,6 @@ def test_given_security_groups_are_used(sample: SampleStack) -> None:
     assert rule["CidrIp"] == "255.255.255.255/32"  # the CDK's "no traffic" rule
     statements = _statements(sample)
     assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
-
-
-def test_default_subnets_and_security_group(sample: SampleStack) -> None:
-    vpc = ec2.Vpc(sample.stack, "Vpc", max_azs=2)
-    sample.endpoint(vpc=vpc)
-    values = sample.properties(MODEL)["VpcConfig"]
-    assert values["Subnets"] == sample.stack.resolve(
-        [subnet.subnet_id for subnet in vpc.private_subnets]
-    )
-    (security_group,) = values["SecurityGroupIds"]
-    groups = sample.template().find_resources("AWS::EC2::SecurityGroup")
-    (rule,) = groups[security_group["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
-    assert rule["CidrIp"] == "0.0.0.0/0"
 
 
 def test_selected_subnets_are_used(sample: SampleStack) -> None:
@@ -284,23 +195,6 @@ def test_each_vpc_has_its_own_policy() -> None:
     assert names[0] != names[1]
 
 
-def test_role_may_write_and_encrypt_captured_data(sample: SampleStack) -> None:
-    bucket = s3.Bucket(sample.stack, "Captured", encryption_key=kms.Key(sample.stack, "CaptureKey"))
-    sample.endpoint(data_capture=DataCapture(bucket=bucket, prefix="text/"))
-    destination = sample.properties(CONFIG)["DataCaptureConfig"]["DestinationS3Uri"]
-    assert destination["Fn::Join"][1][-1] == "/text"
-    (objects,) = _resources(sample, "s3:PutObject")
-    assert objects["Fn::Join"][1][0]["Fn::GetAtt"][0].startswith("Captured")
-    assert objects["Fn::Join"][1][1] == "/text/*"
-    (encrypting,) = _resources(sample, "kms:GenerateDataKey")
-    assert encrypting["Fn::GetAtt"][0].startswith("CaptureKey")
-
-
-def test_paid_metrics_can_be_enabled(sample: SampleStack) -> None:
-    sample.endpoint(detailed_observability=True)
-    assert sample.properties(CONFIG)["MetricsConfig"]["EnableDetailedObservability"]
-
-
 def test_endpoint_depends_on_its_log_group(sample: SampleStack) -> None:
     # The role has no permission to create it, so that the first logs would be lost.
     sample.endpoint()
@@ -319,13 +213,6 @@ def test_log_group_can_be_in_another_stack(sample: SampleStack) -> None:
 
 
 # Access
-
-
-def test_role_may_read_archives_of_other_releases(sample: SampleStack) -> None:
-    sample.endpoint(sample.variant(hosting=sample.multi_model(prefix="text/cpu-24.09/")))
-    statements = _statements(sample)
-    assert statements["ReadOwnArchives"]["Resource"]["Fn::Join"][1][-1] == "/text/*"
-    assert statements["ListOwnArchives"]["Condition"] == {"StringLike": {"s3:prefix": ["text/*"]}}
 
 
 def test_bucket_without_key_needs_no_decrypt_permission(sample: SampleStack) -> None:

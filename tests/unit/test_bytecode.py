@@ -2,9 +2,7 @@
 
 import importlib._bootstrap_external
 import importlib.util
-import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,7 +20,6 @@ APP = """
 import os, pathlib, part
 pathlib.Path(os.environ["CDK_OUTDIR"], "ran").write_text(part.NAME)
 """
-ROOT = Path(__file__).parents[2]
 
 
 def write_hostile_bytecode(source: Path, hostile: str) -> Path:
@@ -64,29 +61,6 @@ def test_commit_with_bytecode_is_rejected(
         clone.synthesise("prod", to=tmp_path)
     assert tritonsm(["review", "--base", "main"]) == 4
     assert f"not reviewed: {path}: compiled Python" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("program", ["tritonsm", "cdk", "make"])
-def test_commands_set_a_separate_bytecode_folder(program: str) -> None:
-    if program == "cdk":
-        assert "-X pycache_prefix=" in json.loads((ROOT / "cdk.json").read_text())["app"]
-    else:
-        file = (ROOT / ("Makefile" if program == "make" else "tritonsm")).read_text()
-        assert "export PYTHONPYCACHEPREFIX" in file
-
-
-def test_lint_rejects_bytecode_in_git(tmp_path: Path) -> None:
-    recipe = (ROOT / "Makefile").read_text().partition("\nlint-fast: ")[2].partition("\n\n")[0]
-    command = recipe.partition("\t@compiled=")[2].partition("\n\t$(call")[0]
-    script = "compiled=" + command.replace("$$", "$").replace("\\\n", "")
-    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
-    write_hostile_bytecode(tmp_path / "part.py", "")
-    run = ["bash", "-c", script]
-    assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 0
-    subprocess.run(["git", "add", "--force", "."], cwd=tmp_path, check=True)
-    finished = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert finished.returncode == 1
-    assert "part." in finished.stderr
 
 
 def test_export_ignores_bytecode(tmp_path: Path) -> None:

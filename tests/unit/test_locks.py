@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -35,30 +34,6 @@ def wheel(folder: Path, version: str, content: str) -> None:
             f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any"
         )
         file.writestr(f"{info}/RECORD", "")
-
-
-@pytest.mark.parametrize("version", ["1.17.0", "1.17.0+other"])
-def test_build_rejects_a_wheel_with_another_hash(tmp_path: Path, version: str) -> None:
-    # PEP 440: ==1.17.0 also matches 1.17.0+other, which pip prefers if an index has it.
-    lock = (ROOT / "requirements/build.txt").read_text()
-    (entry,) = re.findall(r"^six==.*(?:\n +--hash.*)*", lock, re.MULTILINE)
-    (tmp_path / "requirements").mkdir()
-    (tmp_path / "requirements" / "build.txt").write_text(entry)
-    wheel(tmp_path, version, "print('other')")
-    environment = {
-        **{"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PIP_CONFIG_FILE": "/dev/null"},
-        **{
-            "PIP_FIND_LINKS": str(tmp_path),
-            "PIP_NO_INDEX": "1",
-            "PIP_TARGET": str(tmp_path / "to"),
-        },
-    }
-    process = subprocess.run(
-        ["sh", "-c", INSTALL], cwd=tmp_path, env=environment, capture_output=True, check=False
-    )
-    assert process.returncode
-    assert b"HASHES" in process.stderr
-    assert not (tmp_path / "to" / "six.py").exists()
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda value: str(value.relative_to(ROOT)))

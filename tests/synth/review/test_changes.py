@@ -56,54 +56,15 @@ CHANGES: dict[str, list[Edit]] = {
         ("models/resnet50/resnet50/config.pbtxt", "max_batch_size: 128", "max_batch_size: 64"),
         ("models/resnet50/recipe.yaml", "max: [128, 3, 224, 224]", "max: [64, 3, 224, 224]"),
     ],
-    "another GPU type": [
-        (STAGE, "instance_type: ml.g5.xlarge", "instance_type: ml.g6.xlarge"),
-    ],
-    "Triton release and model code": [
-        (STAGE, 'release: "25.09"', 'release: "25.04"'),
-        (
-            "models/minilm/tokenizer/1/model.py",
-            "def execute",
-            "# Batches come whole.\n    def execute",
-        ),
-    ],
-    "left production with one instance": [
-        (STAGE, "instance_count: 2\n    scaling", "instance_count: 1\n    scaling"),
-        (STAGE, "min_count: 2", "min_count: 1"),
-        (STAGE, "production: true\nnotify: { email: [team@example.com] }\n", ""),
-    ],
-    "data capture, server options, variables and detailed observability": [
-        (
-            STAGE,
-            TEXT,
-            TEXT + "\n    data_capture: { percent: 10 }\n    detailed_observability: true\n"
-            '    server: { thread_count: 16 }\n    environment: { THREADS: "2" }\n'
-            "    cache_models: false",
-        ),
-    ],
     "endpoint renamed": [(STAGE, "  vision:\n", "  images:\n")],
-    "endpoint removed": [
-        (
-            STAGE,
-            "  vision:\n    models: [resnet50, resnet50-tensorrt]\n"
-            "    instance_type: ml.g5.2xlarge\n    instance_count: 2\n",
-            "",
-        ),
-    ],
-    "new endpoint": [
+    "new endpoint in an image of another account": [
         (
             STAGE,
             "  vision:\n",
             "  bert:\n    models: [bert]\n    instance_type: ml.g5.xlarge\n    instance_count: 2\n"
+            "    hosting: single-model\n    image:\n      uri: "
+            f"444455556666.dkr.ecr.us-east-1.amazonaws.com/teams/triton@sha256:{'0a' * 32}\n"
             "  vision:\n",
-        ),
-    ],
-    "second variant": [
-        (
-            STAGE,
-            TEXT,
-            f"{TEXT}\n    variants:\n      AllTraffic: {{ weight: 9 }}\n"
-            "      Large: { weight: 1, instance_type: ml.g5.4xlarge }",
         ),
     ],
     "copy of NVIDIA's image for GPU builds": [

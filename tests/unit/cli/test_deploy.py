@@ -1,7 +1,6 @@
 """Tests of `tritonsm deploy` without the cdk CLI."""
 
 import argparse
-import os
 import re
 from pathlib import Path
 from unittest.mock import Mock
@@ -10,7 +9,6 @@ import pytest
 
 from cli import deploy
 from cli.__main__ import main
-from cli.deploy import newest_build_line
 from cli.errors import CommandError
 from delivery import cdk
 from delivery.deploy import StageDeployment
@@ -98,29 +96,6 @@ def test_many_missing_archives_are_built_before_cloudformation(
     assert [command[0] for command in commands] == (["synth", "build"] if is_built else [])
 
 
-def test_newest_build_line_is_from_the_newest_log(tmp_path: Path) -> None:
-    assert newest_build_line(tmp_path) == ""
-    for time, name, log in ((1, "b", "older\n"), (2, "a", "packing\n\n[Container] 10:01 exit 0\n")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "build.log").write_text(log)
-        os.utime(tmp_path / name / "build.log", (time, time))
-    assert newest_build_line(tmp_path) == "packing"
-
-
-def test_missing_capacity_error_has_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(deploy, "bootstrap", lambda *_: None)
-    monkeypatch.setattr(
-        deploy,
-        "run_cdk",
-        Mock(side_effect=CommandError("local-text: due to InsufficientInstanceCapacity error")),
-    )
-    with pytest.raises(
-        CommandError, match=r"Capacity error\n  AWS has .*\n  .*report local --local$"
-    ):
-        deploy.run(argparse.Namespace(stage="local", local=True))
-
-
 @pytest.mark.parametrize(
     ("command", "local", "environment"),
     [
@@ -141,11 +116,3 @@ def test_templates_are_validated_only_by_a_deploy_to_aws(
     monkeypatch.setattr(cdk, "run", run)
     deploy.run_cdk(command, "dev", local=Folder.default() if local else None)
     assert environments == [environment]
-
-
-def test_concurrent_deploy_names_the_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "Another CLI (PID=4711) is currently synthing to cdk.out. Invoke the CLI in sequence, or"
-    result = cdk.CdkResult(succeeded=False, error_lines=(text,))
-    monkeypatch.setattr(cdk, "run", lambda *_, **__: result)
-    with pytest.raises(CommandError, match="process 4711 deploys from this folder"):
-        deploy.run_cdk("deploy", "dev")

@@ -1,6 +1,5 @@
 """Tests of command dispatch."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -29,14 +28,6 @@ def test_overview_lists_commands_without_importing_packages() -> None:
     )
     slow_packages = "boto3 aws_cdk torch numpy pydantic local_sagemaker model_build"
     assert not {*slow_packages.split()} & {*imported.split()}
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["stages", "--help"]])
-def test_help_has_colours_only_on_a_terminal(arguments: list[str]) -> None:
-    command = ["-m", "cli", *arguments]
-    assert "tritonsm" in (plain := _run(*command))
-    assert "\x1b[" not in plain
-    assert "\x1b[" in _run(*command, FORCE_COLOR="1", TERM="xterm")
 
 
 def test_unknown_command_is_an_error_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,11 +83,3 @@ def test_local_option_configures_the_local_sagemaker(
         with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
             command()
     assert environment == client_environment(running, folder)
-
-
-def test_incomplete_environment_is_one_line_with_the_fix() -> None:
-    process = run_python("-S", "-m", "cli", "list")
-    assert process.returncode == 1
-    assert re.fullmatch(
-        r"error: .* is incomplete: No module named '\w+': make install\n", process.stderr
-    )

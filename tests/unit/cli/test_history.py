@@ -1,6 +1,5 @@
 """Tests of `tritonsm history`."""
 
-import json
 from pathlib import Path
 
 import boto3
@@ -67,16 +66,3 @@ def test_table_has_caller_and_action_and_reason(
     assert "dddddddddddd aaaaaaaaaaaa: text/model-0 0123456789ab, " in faulty
     assert faulty.rstrip().endswith("and 2 more")
     assert reason.strip() == "Y differs"
-
-
-def test_json_has_all_versions(
-    requested_counts: list[int | None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["history", "prod", "--json"]) == 0
-    events = json.loads(capsys.readouterr().out)
-    assert [(event["action"], event["result"]) for event in events] == [
-        ("rollback", "done"),
-        ("deliver", "wrong"),
-    ]
-    assert events[1]["versions"] == VERSIONS
-    assert (events[1]["commit"], events[1]["who"]) == (COMMIT, CALLER)

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cli import inputs
@@ -53,14 +52,6 @@ def test_inputs_from_a_json_file_and_from_bytes(tmp_path: Path) -> None:
     to_arrays(ENTRY, result)
 
 
-def test_inputs_from_a_golden_file(tmp_path: Path) -> None:
-    (tmp_path / "golden.json").write_text(
-        '{"inputs": {"X": {"datatype": "FP32", "shape": [2, 2], "data": [1, 2]}}, "outputs": {}}'
-    )
-    result = inputs.request_inputs([f"@{tmp_path}/golden.json"], ENTRY, None)
-    np.testing.assert_array_equal(result["X"], np.array([[1, 2], [1, 2]], np.float32))
-
-
 @pytest.mark.parametrize(
     ("option", "message"),
     [
@@ -86,15 +77,6 @@ def test_input_is_set_once(tmp_path: Path) -> None:
             inputs.request_inputs(["X=[1, 2]", second], ENTRY, None)
 
 
-def test_default_inputs_are_from_golden_json(tmp_path: Path) -> None:
-    (tmp_path / "m" / "tests").mkdir(parents=True)
-    (tmp_path / "m" / "tests" / "golden.json").write_text(
-        '{"inputs": {"X": {"datatype": "FP32", "shape": [1, 2], "data": [0.5]}}}'
-    )
-    result = inputs.request_inputs([], ENTRY, inputs.read_sample(tmp_path, "m-onnx"))
-    np.testing.assert_array_equal(result["X"], np.array([[0.5, 0.5]], np.float32))
-
-
 def test_missing_sample_suggests_options(tmp_path: Path) -> None:
     sample: Golden | None = inputs.read_sample(tmp_path, "m")
     options = r"""--input 'X=\[\[0, 0\]\]' --input 'TEXT=\[\["text"\]\]'"""
@@ -115,12 +97,3 @@ def test_suggested_option_is_valid(datatype: str, shape: tuple[int, ...]) -> Non
     option, suggestion = shlex.split(str(raised.value).rpartition(" add ")[2])
     assert option == "--input"
     to_arrays(entry, inputs.request_inputs([suggestion], entry, None))
-
-
-def test_suggested_file_for_a_large_input_is_valid(tmp_path: Path) -> None:
-    entry = entry_with_input("FP32", -1, 3, 224, 224)
-    with pytest.raises(CommandError) as raised:
-        inputs.request_inputs([], entry, None)
-    golden = tmp_path / "golden.json"
-    golden.write_text(str(raised.value).partition(" such as ")[2])
-    to_arrays(entry, inputs.request_inputs([], entry, Golden.read(golden)))

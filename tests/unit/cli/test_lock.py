@@ -123,12 +123,3 @@ def test_step_is_added_to_an_existing_recipe(model: Path) -> None:
     recipe = (model / "recipe.yaml").read_text()
     assert recipe.startswith("description: x  # keep\nfiles:  # generated\n  iris/1/site-packages:")
     assert checks.lint(ModelSource(model)) == []
-
-
-@pytest.mark.parametrize("package", ["-r x", "joblib @ https://example.com/joblib.whl"])
-def test_what_is_no_package_of_an_index_is_rejected(
-    model: Path, capsys: pytest.CaptureFixture[str], package: str
-) -> None:
-    with pytest.raises(SystemExit):
-        main(["lock", str(model), f"--add={package}"])
-    assert "argument --add" in capsys.readouterr().err

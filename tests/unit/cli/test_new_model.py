@@ -202,15 +202,6 @@ def test_file_that_releases_do_not_serve_is_named(
     assert len([*models.iterdir()]) == int(is_warning)
 
 
-def test_different_first_axes_are_not_one_batch_axis(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _save_onnx(models.parent / "net.onnx", batch="rows", result_batch="pairs")
-    assert _run(monkeypatch, models, "model", "churn", "--from", "net.onnx") == 0
-    text = (models / "churn/churn/config.pbtxt").read_text()
-    assert "max_batch_size: 0  # the first axes differ ('pairs', 'rows'): no batches" in text
-
-
 def test_command_of_the_finding_writes_the_missing_config(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,32 +212,6 @@ def test_command_of_the_finding_writes_the_missing_config(
     assert command[0] == "tritonsm"
     assert main(command[1:]) == 0
     assert checks.lint(ModelSource(models / "auto")) == []
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("none.onnx", None, "none.onnx: no such file: write the path of model.onnx, model.pt"),
-        ("x.onnx", "no", "x.onnx: is not an ONNX file"),
-        ("x.pt", "no", "x.pt: is not a TorchScript file: save it with torch.jit.save"),
-        ("x.json", "{}", "x.json: is not an XGBoost model: save it with booster.save_model"),
-        ("x.txt", "", "x.txt: is not a LightGBM model: save it with booster.save_model"),
-        ("x.pkl", "", "x.pkl: cannot be read for its tensors: write the path of model.onnx"),
-    ],
-)
-def test_file_that_is_no_model_is_an_error(
-    models: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    file: str,
-    content: str | None,
-    message: str,
-) -> None:
-    if content is not None:
-        (models.parent / file).write_text(content)
-    assert _run(monkeypatch, models, "model", "churn", "--from", file) == 1
-    assert message in capsys.readouterr().err
-    assert [*models.iterdir()] == []
 
 
 def test_torchscript_without_options_asks_for_tensors_by_their_names(

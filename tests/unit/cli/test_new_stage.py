@@ -1,6 +1,5 @@
 """Tests of `tritonsm new stage`."""
 
-import argparse
 import shutil
 from pathlib import Path
 
@@ -42,19 +41,6 @@ def test_endpoints_replace_those_of_the_copy(stages: Path) -> None:
     assert new.model_copy(update={"endpoints": base.endpoints}) == base
 
 
-def test_schema_comment_is_added_and_keys_after_endpoints_are_kept(stages: Path) -> None:
-    (stages / "bare.yaml").write_text(
-        "region: us-east-1\nendpoints:\n  # a comment\n  a1:\n    models: [bert]\n"
-        '    instance_type: ml.g5.xlarge\n\nrelease: "25.09"'
-    )
-    path = new_stage.write("trial", "bare", ["b1=minilm"], stages=stages, models=MODELS)
-    assert path.read_text() == (
-        "# yaml-language-server: $schema=stage.schema.json\n"
-        "region: us-east-1\nendpoints:\n  b1:\n    models: [minilm]\n"
-        '    instance_type: ml.g5.xlarge\nrelease: "25.09"\n'
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "endpoints", "message"),
     [
@@ -75,23 +61,3 @@ def test_invalid_stage_is_not_written(
     with pytest.raises((CommandError, ModelNotFound), match=message):
         new_stage.write(name, "dev", endpoints, stages=stages, models=MODELS)
     assert sorted(stages.iterdir()) == before
-
-
-def test_dangling_link_is_not_overwritten(stages: Path) -> None:
-    (stages / "trial.yaml").symlink_to("target.yaml")
-    with pytest.raises(CommandError, match=r"trial\.yaml already exists"):
-        new_stage.write("trial", "dev", [], stages=stages, models=MODELS)
-    assert not (stages / "target.yaml").exists()
-
-
-@pytest.mark.parametrize(("base", "option"), [("local", " --local"), ("dev", "")])
-def test_next_command_has_local_for_a_local_stage(
-    base: str,
-    option: str,
-    stages: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(new_stage, "FOLDER", stages)
-    new_stage.run(argparse.Namespace(name="mine", base=base, endpoint=[], split=0))
-    assert capsys.readouterr().out.endswith(f"next: tritonsm deploy mine{option}\n")

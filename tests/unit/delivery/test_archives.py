@@ -62,17 +62,6 @@ def test_archive_that_is_newer_than_its_manifest_is_compared(
         build_missing_archives(archives_deployment)
 
 
-def test_first_delivery_of_a_stage_builds_all_archives(
-    aws: FakeAws, cli: FakeCdk, archives_deployment: StageDeployment
-) -> None:
-    aws.has_stack = False
-    build_missing_archives(archives_deployment)
-    assert cli.runs[1] == ("publish-assets", "prod-text", "prod-vision")
-    assert [build["List"].rpartition("/")[2] for build in aws.started_builds] == [
-        *("text.jsonl", "vision.jsonl"),
-    ]
-
-
 def written_items(aws: FakeAws) -> dict[str, str]:
     """Return key -> source of the list that a delivery has written and built."""
     *_, build = aws.started_builds

@@ -11,7 +11,7 @@ from botocore.response import StreamingBody
 
 from delivery import steps
 from delivery.archives import Builder
-from delivery.errors import NotDelivered, Unfinished
+from delivery.errors import NotDelivered
 
 LISTS = {
     name: {"List": f"assets/{name}.jsonl", "Bucket": "models", "WaitMinutes": "50"}
@@ -109,13 +109,3 @@ def test_failed_build_is_reported_with_running_builds(functions: FakeLambda) -> 
     with pytest.raises(NotDelivered) as raised:
         Builder(functions, "start", "poll", 143).build(LISTS)
     assert str(raised.value) == ("vision: Build failed\n  still running in CodeBuild: b:1, b:2")
-
-
-def test_expired_credentials_are_reported_with_running_builds(functions: FakeLambda) -> None:
-    functions.calls_before_expiry = 4
-    functions.polls = {"text": [RUNNING], "vision": [QUEUED]}
-    with pytest.raises(Unfinished) as raised:
-        Builder(functions, "start", "poll", 143).build(LISTS)
-    first, second = str(raised.value).splitlines()
-    assert first.startswith("the credentials have expired: get new ones")
-    assert second == "  still running in CodeBuild: b:1, b:2"

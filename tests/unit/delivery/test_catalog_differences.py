@@ -81,12 +81,6 @@ def test_earlier_version_is_restored_by_a_rollback(catalog: Catalog) -> None:
     assert difference.command == "tritonsm rollback prod text minilm --to b"
 
 
-def test_unpublished_version_is_restored_by_publishing(catalog: Catalog) -> None:
-    write_entry(catalog, entry("a"))
-    (difference,) = compare(catalog, entry("b"))
-    assert difference.command == "tritonsm publish prod text models/minilm"
-
-
 def test_model_without_a_deployed_entry_is_deleted_by_hand(catalog: Catalog) -> None:
     write_entry(catalog, entry("a"))
     (difference,) = compare(catalog, None)
@@ -106,14 +100,6 @@ def test_missing_entry_is_restored_without_overwriting(catalog: Catalog) -> None
     assert (revision.entry, revision.caller) == (entry("b"), "arn:bob")
     with pytest.raises(ChangedByHand, match="minilm in triton-catalog-prod/text was changed"):
         _restore_entries([difference], "arn:bob")
-
-
-def test_entry_of_a_single_model_endpoint_is_overwritten(catalog: Catalog) -> None:
-    write_entry(catalog, entry("a", archive=None))
-    (difference,) = compare(catalog, entry("b", archive=None))
-    assert difference.is_repairable
-    _restore_entries([difference], "arn:ada")
-    assert compare(catalog, entry("b", archive=None)) == []
 
 
 def test_deployed_entries_are_those_of_the_list_in_the_template() -> None:

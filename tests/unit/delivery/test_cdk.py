@@ -65,15 +65,6 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_run_passes_arguments_and_folder(cli: Path) -> None:
-    (cli / "errors").write_text("[Warning at /dev-text] of a run that succeeds")
-    folder = cli / "elsewhere"
-    folder.mkdir()
-    result = cdk.run("deploy", "--all", title="t", cwd=folder)
-    assert result == cdk.CdkResult(succeeded=True, error_lines=())
-    assert json.loads((cli / "started").read_text()) == [["deploy", "--all"], "1", str(folder)]
-
-
 def test_output_without_terminal_has_ends_and_failures(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,14 +107,6 @@ def test_terminal_shows_newest_line_per_stack_and_build(
     assert "dev-math | 3/4 |" in last_frame
     assert "exporting encoder" in last_frame
     assert "minilm-cpu" not in last_frame
-
-
-def test_terminal_shows_no_build_before_deployment(
-    cli: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = terminal_output(monkeypatch, "✨  Synthesis time: 10.79s")
-    assert "Synthesis time" in text
-    assert "exporting encoder" not in text  # the status of an earlier deployment
 
 
 def terminal_output(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
@@ -177,31 +160,3 @@ def test_interrupted_direct_run_terminates_its_process_group(
     with pytest.raises(KeyboardInterrupt):
         cdk.run_directly("diff")
     assert (cli / "ended").exists()
-
-
-RESULT = cdk.CdkResult(succeeded=True, error_lines=())
-
-
-def test_options_of_deploy_and_publish_assets(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[tuple[str, ...]] = []
-
-    def run(*arguments: str, title: str, **_: Any) -> cdk.CdkResult:
-        runs.append((title, *arguments))
-        return RESULT
-
-    monkeypatch.setattr(cdk, "run", run)
-    assert cdk.deploy(Path("out"), "prod-text", "prod-vision", concurrency=2) is RESULT
-    assert cdk.publish_assets(Path("out"), "prod-text") is RESULT
-    stacks = "prod-text", "prod-vision"
-    assert runs == [
-        (
-            "cdk deploy: prod-text, prod-vision",
-            *("deploy", *stacks, "--app", "out", "--concurrency", "2"),
-            *("--require-approval", "never"),
-        ),
-        (
-            "cdk publish-assets: prod-text",
-            *("publish-assets", "prod-text", "--app", "out", "--exclusively"),
-            "--unstable=publish-assets",
-        ),
-    ]

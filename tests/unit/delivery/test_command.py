@@ -5,19 +5,17 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from botocore.exceptions import ClientError, NoCredentialsError
+from botocore.exceptions import ClientError
 
 from delivery import command
 from delivery.errors import (
     ChangedByHand,
-    EndpointLost,
     FaultyDeployment,
     NotDelivered,
     RollbackFailed,
     Unfinished,
 )
 from release.artefact import ReleaseArtefact
-from release.checkout import CheckoutError
 from tests.tritonsm import tritonsm
 
 
@@ -58,12 +56,9 @@ EXPIRED: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}
         (FaultyDeployment("Y is missing"), 2,
          "deployed, but faulty: Y is missing\n  Roll back: make rollback STAGE=prod\n"),
         (RollbackFailed("continue"), 2, "deployed, but faulty: continue\n"),
-        (EndpointLost("create"), 2, "deployed, but faulty: create\n"),
         (Unfinished("prod-text is updating"), 3,
          "unfinished: prod-text is updating\n  AWS finishes the operations in progress. Wait"),
         (ChangedByHand("tritonsm rollback m"), 4, "changed by hand: tritonsm rollback m\n"),
-        (CheckoutError("no stage"), 1, "not delivered: no stage\n"),
-        (NoCredentialsError(), 1, "not delivered: AWS: Unable to locate credentials\n"),
         (ClientError(EXPIRED, "GetParameter"), 1,
          "not delivered: the credentials have expired: get new ones (An error occurred"),
         (KeyboardInterrupt(), 130, "not delivered: interrupted before it changed anything\n"),
@@ -92,8 +87,3 @@ def test_rollback_reports_the_next_step(
     )
     assert result.startswith("delivered: prod serves release a again. ")
     assert "revert it" in result
-
-
-def test_golden_without_inputs_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tritonsm(["golden", "dev", "minilm"]) == 1
-    assert "golden.json does not exist: write its inputs first" in capsys.readouterr().err

@@ -3,12 +3,11 @@
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from delivery import assembly, deliver
-from delivery.errors import FaultyDeployment, NotDelivered
+from delivery.errors import NotDelivered
 from release.artefact import ReleaseArtefact
 from release.checkout import Checkout, NotSynthesised
 from tests.unit.release.test_assemblies import INVALID_ASSEMBLIES, write_assembly
@@ -39,37 +38,6 @@ def test_newer_deliveries_are_checked_between_build_and_deploy(
     deliver._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
     steps = ["build_missing_archives", "refuse_superseded", "deploy", "_save", "verify"]
     assert history.calls == steps
-
-
-@pytest.mark.parametrize("step", ["deploy", "verify"])
-def test_missing_capacity_is_reported_with_the_fix(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
-) -> None:
-    for name in ("build_missing_archives", "deploy", "_save", "verify"):
-        monkeypatch.setattr(deliver, name, lambda *_: None)
-
-    monkeypatch.setattr(
-        deliver, step, Mock(side_effect=FaultyDeployment("InsufficientInstanceCapacity"))
-    )
-    deployment: Any = SimpleNamespace(
-        assembly=SimpleNamespace(stage="prod", tree=SimpleNamespace(models=tmp_path))
-    )
-    history: Any = FakeHistory()
-    with pytest.raises(FaultyDeployment, match=r"AWS has .*\n  .*tritonsm report prod$"):
-        deliver._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
-
-
-def test_stacks_deployed_by_hand_need_take_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    event = SimpleNamespace(ended="2026-11-22T03:00:00+00:00")
-    monkeypatch.setattr(deliver, "last_delivery", lambda _: event)
-    monkeypatch.setattr(deliver, "stacks_deployed_by_hand", lambda *_: ["prod-text"])
-    session = SimpleNamespace(client=lambda _: None)
-    stage = SimpleNamespace(stage="prod")
-    deployment: Any = SimpleNamespace(session=session, bucket="bucket", assembly=stage)
-    with pytest.raises(
-        NotDelivered, match=r"^prod-text: deployed by hand after .* To replace them: TAKE_OVER=1$"
-    ):
-        deliver._refuse_deploys_by_hand(deployment)
 
 
 @pytest.fixture

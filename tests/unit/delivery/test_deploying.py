@@ -122,29 +122,6 @@ def test_scaling_is_restored_after_a_failed_second_deploy(
     assert message[-1] == "  prod-text: variant A scales again, as before"
 
 
-def test_failed_first_deploy_changes_nothing(
-    stack: FakeStack, stage_deployment: StageDeployment
-) -> None:
-    stack.failing_deploys = {1}
-    with pytest.raises(NotDelivered) as failed:
-        deploy(stage_deployment)
-    assert stack.deploys == [WITHOUT]
-    assert "again" not in str(failed.value)
-
-
-def test_scaling_is_not_restored_in_a_stack_with_its_new_template(
-    stack: FakeStack, stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail_for_another_stack(*arguments: Any, **_: bool) -> CdkResult:
-        result = stack.deploy(*arguments)
-        return CdkResult(result.succeeded and len(stack.deploys) != 2, ())
-
-    monkeypatch.setattr(cdk, "deploy", fail_for_another_stack)
-    with pytest.raises(NotDelivered):
-        deploy(stage_deployment)
-    assert stack.deploys == [WITHOUT, NEW]
-
-
 def test_failed_restoring_of_scaling_is_a_faulty_deployment(
     stack: FakeStack, stage_deployment: StageDeployment
 ) -> None:

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from delivery import steps
 from delivery.errors import Unfinished
-from delivery.state import EndpointFault, endpoint_fault, wait_for_endpoints
+from delivery.state import EndpointFault, endpoint_fault
 from tests.unit.plan.plans import make_endpoint
 
 ENDPOINT = make_endpoint().settings
@@ -107,12 +107,3 @@ def test_failed_or_deleted_endpoint_must_be_recreated(
     assert fault.must_be_recreated
     assert text in fault.text
     assert "aws cloudformation delete-stack --stack-name prod-text; " in fault.text
-
-
-@pytest.mark.parametrize("status", ["Updating", "SystemUpdating", "Creating"])
-def test_changing_endpoint_is_awaited(aws: FakeAws, status: str) -> None:
-    aws.add_endpoint(status)
-    aws.add_endpoint("InService")
-    client: Any = aws
-    wait_for_endpoints(client, ["prod-text"])
-    assert aws.descriptions == []

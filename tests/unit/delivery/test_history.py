@@ -76,12 +76,6 @@ def test_second_rollback_goes_further_back(history: History) -> None:
         history.rollback_target(None)
 
 
-def test_failed_rollback_can_be_repeated(history: History) -> None:
-    deliver(history, "a", *["b"] * (MAX_ENTRIES + 1))  # a repeated commit is recorded once
-    assert roll_back(history, outcome=DeliveryOutcome.FAILED) == "a"
-    assert roll_back(history) == "a"
-
-
 @pytest.mark.parametrize("outcome", FAILURES)
 def test_rollback_after_a_failure_goes_to_the_last_success(
     history: History, outcome: DeliveryOutcome
@@ -153,13 +147,6 @@ def test_outcome_is_recorded_after_another_delivery_took_over(
         ("b", DeliveryOutcome.DELIVERED),
         ("c", DeliveryOutcome.STARTED),
     ]
-
-
-def test_outcome_is_recorded_after_the_record_was_emptied(history: History, ssm: FakeSsm) -> None:
-    history.record_start("a")
-    ssm.values.append('{"deliveries": []}')
-    history.record_outcome(DeliveryOutcome.DELIVERED)
-    assert commits(history) == ["a"]
 
 
 def event(commit: str | None, result: str, action: str = "deliver") -> Event:

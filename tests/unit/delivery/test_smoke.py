@@ -70,14 +70,6 @@ def invoke_all(tmp_path: Path) -> Callable[..., SmokeTestResult]:
     )
 
 
-def test_endpoints_are_invoked_in_parallel_and_reported_in_order(
-    make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
-) -> None:
-    make_client(is_parallel=True, a=EndpointError("no"))
-    result = invoke_all(endpoints={"text": {"a": "1"}, "vision": {"a": "1"}})
-    assert result.wrong_answers == ["prod-text/a 1: no", "prod-vision/a 1: no"]
-
-
 def test_components_are_invoked_in_parallel(
     make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
 ) -> None:
@@ -110,17 +102,6 @@ def test_component_that_loses_its_copies_twice_is_given_up(
     (message,) = result.wrong_answers
     assert "night-a started copies and lost them 2 times" in message
     assert client.invoked == 7 * ["a"]
-
-
-def test_component_without_copies_is_given_up_after_the_wake_up_time(
-    make_client: Callable[..., FakeClient],
-    invoke_all: Callable[..., SmokeTestResult],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    make_client(a=NoCopies("no copy"))
-    monkeypatch.setattr(smoke, "WAKE_SECONDS", 0)
-    result = invoke_all(endpoints={"night": {"a": "1"}}, component_endpoints={"night"})
-    assert result.wrong_answers == ["prod-night/a 1: no copy"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from botocore.exceptions import EndpointConnectionError
 
 from delivery import smoke
 from delivery.deploy import StageDeployment
-from delivery.drift import LiveDifference
 from delivery.errors import FaultyDeployment, RollbackFailed, Unfinished
 from delivery.verify import _refuse_other_templates, verify
 from endpoint_client import EndpointError
@@ -95,27 +94,3 @@ def test_ignored_attribute_is_no_fault(
     for resource in live_templates["prod-text"]["Resources"].values():
         resource["DeletionPolicy"] = "Retain"
     _refuse_other_templates(stage_deployment)
-
-
-def test_changes_by_hand_are_printed(
-    stage_deployment: StageDeployment,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """CloudFormation does not notice them, so a delivery that changes nothing succeeds."""
-    change = LiveDifference("/log", "the log group was deleted", "aws logs create-log-group")
-    compared = []
-
-    def manual_changes(_: Any, stack: str, __: Any) -> list[LiveDifference]:
-        compared.append(stack)
-        return [change] if stack == "prod-text" else []
-
-    monkeypatch.setattr("delivery.verify.manual_changes", manual_changes)
-    monkeypatch.setattr(smoke, "invoke_all", lambda *_, **__: smoke.SmokeTestResult([], []))
-    monkeypatch.setattr("delivery.verify.check_catalog_after", lambda _: None)
-    monkeypatch.setattr("delivery.verify.endpoint_fault", lambda *_, **__: None)
-    assert verify(stage_deployment, Path("models")) == []
-    assert sorted(compared) == sorted(stage_deployment.assembly.templates)
-    assert (
-        "! /log: the log group was deleted: aws logs create-log-group\n" in capsys.readouterr().out
-    )

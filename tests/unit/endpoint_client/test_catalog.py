@@ -1,6 +1,5 @@
 """Look-ups in the catalog, and their cache."""
 
-import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,17 +11,14 @@ from endpoint_client import (
     CatalogEntry,
     EndpointClient,
     EndpointError,
-    NotSent,
     Tensor,
     Throttled,
     UnknownModel,
 )
-from endpoint_client._catalog import MAX_CACHED_NAMES, STALE_SECONDS, UNKNOWN_SECONDS
+from endpoint_client._catalog import STALE_SECONDS, UNKNOWN_SECONDS
 from tests.unit.endpoint_client.conftest import (
     PREFIX,
-    TEXT_INPUT,
     Blocker,
-    ClientFactory,
     Response,
     entry_text,
     throttling_error,
@@ -42,12 +38,6 @@ def test_parse_returns_all_fields_and_ignores_others() -> None:
         outputs=(Tensor("EMBEDDING", "FP32", (-1, 384)),),
         max_batch_size=8,
     )
-
-
-def test_entry_of_first_release_has_no_batch_size() -> None:
-    content = json.loads(entry_text())
-    del content["signature"]["max_batch_size"]
-    assert CatalogEntry.parse(json.dumps(content)).max_batch_size == 0
 
 
 @pytest.mark.parametrize("model", ["minilm:1", "minilm:old", "../image/bert", "a/b", "", "minilm "])
@@ -105,18 +95,6 @@ def test_new_version_is_used_after_the_ttl(client: EndpointClient, aws: Any, clo
     assert len(aws.look_ups) == 2
 
 
-def test_clients_refresh_at_different_times(
-    new_client: ClientFactory, aws: Any, clock: Clock
-) -> None:
-    clients = [new_client() for _ in range(20)]
-    for client in clients:
-        client.resolve("minilm")
-    clock(57)
-    for client in clients:
-        client.resolve("minilm")
-    assert 20 < len(aws.look_ups) < 40
-
-
 # Unknown names
 
 
@@ -156,25 +134,6 @@ def test_retired_model_is_unknown_after_the_ttl(
         with pytest.raises(UnknownModel):
             client.resolve("minilm")
     assert len(aws.look_ups) == 2
-
-
-def test_number_of_cached_unknown_names_is_limited(sync_client: EndpointClient, aws: Any) -> None:
-    catalog = sync_client._catalog
-    sync_client.resolve("minilm")
-    for number in range(MAX_CACHED_NAMES + 1):
-        catalog._add_slot((0, f"typo-{number}"))
-    assert len(catalog._slots) < MAX_CACHED_NAMES
-    sync_client.resolve("minilm")
-    assert aws.look_ups == [MINILM]
-
-
-def test_listing_after_unknown_name_respects_the_timeout(
-    client: EndpointClient, aws: Any, clock: Clock
-) -> None:
-    aws.before_look_up = lambda _: clock(2)
-    with pytest.raises(NotSent):
-        client.invoke("bert", TEXT_INPUT, timeout=1)
-    assert aws.listings == []
 
 
 # Concurrent look-ups
@@ -269,13 +228,6 @@ def test_denied_access_to_the_catalog_is_an_endpoint_error(
         assert type(raised.value) is EndpointError
         cause: Any = raised.value.__cause__
         assert cause.response["Error"]["Code"] == "AccessDeniedException"
-
-
-def test_truncated_look_up_means_not_sent(client: EndpointClient, aws: Any) -> None:
-    aws.catalog_responses = [Response(200, b"{", truncated=True)] * 3
-    with pytest.raises(NotSent, match=r"^cannot look 'minilm' up in triton-catalog-prod/text: "):
-        client.invoke("minilm", TEXT_INPUT)
-    assert aws.requests == []
 
 
 def test_unknown_model_is_reported_to_callers_that_may_not_list(

@@ -1,18 +1,14 @@
 """Invocations, retries, batches and connections of both clients."""
 
 import asyncio
-import logging
 import socket
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest.mock import Mock
 
-import boto3
 import numpy as np
 import pytest
-from botocore.exceptions import NoCredentialsError
 
 from endpoint_client import (
     AsyncEndpointClient,
@@ -74,15 +70,6 @@ def model_error(status: int, original_message: str) -> Response:
     )
 
 
-@pytest.mark.parametrize("region", [None, ""])
-def test_session_without_region_is_rejected(
-    new_client: ClientFactory, aws: Any, region: str | None
-) -> None:
-    aws.region_name = region
-    with pytest.raises(EndpointError, match=r"^no AWS region: set AWS_DEFAULT_REGION, or give "):
-        new_client()
-
-
 @pytest.mark.parametrize(
     ("entry", "options", "headers"),
     [
@@ -113,26 +100,6 @@ def test_request_has_target_headers(
         for name, value in sent_headers.items()
         if name.startswith(start)
     } == headers
-
-
-def test_request_equals_botocore_request(
-    client: EndpointClient, aws: Any, boto3_session: boto3.Session
-) -> None:
-    client.invoke("minilm", TEXT_INPUT)
-    runtime: Any = boto3_session.client("sagemaker-runtime", endpoint_url=aws.url)
-    ((path, headers, body),) = aws.requests
-    runtime.invoke_endpoint(
-        EndpointName="prod-text",
-        TargetModel="minilm-0123456789ab.tar.gz",
-        ContentType=headers["content-type"],
-        Body=body,
-    )
-    runtime.close()
-    (_, (botocore_path, botocore_headers, botocore_body)) = aws.requests
-    assert (path, body) == (botocore_path, botocore_body)
-    signed = {"amz-sdk-invocation-id", "amz-sdk-request", "authorization", "x-amz-date"}
-    for name in botocore_headers.keys() - signed - {"user-agent", "accept-encoding"}:
-        assert headers[name] == botocore_headers[name], name
 
 
 CIRCULAR: dict[str, Any] = {}
@@ -303,15 +270,6 @@ def test_refused_connection_means_not_sent(
     assert len(pauses) == 4
 
 
-def test_missing_credentials_mean_not_sent_without_retries(
-    client: EndpointClient, pauses: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("botocore.auth.SigV4Auth.add_auth", Mock(side_effect=NoCredentialsError))
-    with pytest.raises(NotSent, match="Unable to locate credentials") as raised:
-        client.invoke("minilm", TEXT_INPUT)
-    assert (raised.value.retry_safe, pauses) == (True, [])  # permanent errors are not retried
-
-
 def test_no_attempt_starts_after_the_timeout(
     client: EndpointClient, aws: Any, pauses: list[float], clock: Callable[[float], None]
 ) -> None:
@@ -398,17 +356,6 @@ def test_wait_until_ready_ends_after_its_time_or_the_timeout(
         assert max(pauses) <= MAX_PAUSE
 
 
-@pytest.mark.usefixtures("elapsing_pauses")
-def test_wait_until_ready_does_not_apply_to_other_errors(
-    new_client: ClientFactory, aws: Any
-) -> None:
-    client = new_client(wait_until_ready=600)
-    aws.responses = [no_copies_error(), *(throttling_error() for _ in range(5)), no_copies_error()]
-    with pytest.raises(Throttled):
-        client.invoke("minilm", TEXT_INPUT)
-    assert len(aws.requests) == 6
-
-
 # Many rows
 
 
@@ -421,14 +368,6 @@ def test_rows_are_split_by_batch_size_and_keep_their_order(
     np.testing.assert_array_equal(outputs["Y"], rows)
     assert len(aws.requests) == 6
     outputs["Y"][0, 0] = 1  # the array is writable
-
-
-def test_rows_are_split_by_request_size(client: EndpointClient, aws: Any) -> None:
-    rows = [bytes([65 + number]) * (MAX_BODY_BYTES // 3) for number in range(5)]
-    aws.invoke = lambda *_: Response(200, b"{}", headers={"Content-Type": "application/json"})
-    client.invoke_many("minilm", {"TEXT": rows})
-    assert len(aws.requests) == 3
-    assert all(len(body) <= MAX_BODY_BYTES for _, _, body in aws.requests)
 
 
 def test_size_limit_of_requests_is_an_option(new_client: Any, aws: Any) -> None:
@@ -481,25 +420,6 @@ def test_concurrency_limits_requests_in_progress(client: EndpointClient, aws: An
     assert max(counts) == 3
 
 
-@pytest.mark.parametrize(
-    ("max_batch_size", "inputs", "message"),
-    [
-        (0, {"A": [[1, 2]]}, r"the model has no batch axis \(max_batch_size: 0\): use invoke"),
-        (4, {"A": []}, r"inputs have {'A': 0} rows: give each the same number, at least 1"),
-        (4, {"A": [[1, 2]], "B": [[1, 2], [3, 4]]}, r"inputs have {'A': 1, 'B': 2} rows: .*"),
-    ],
-)
-def test_invalid_row_counts_are_rejected(
-    client: EndpointClient, aws: Any, max_batch_size: int, inputs: Any, message: str
-) -> None:
-    tensors = [{"name": name, "datatype": "FP32", "shape": [-1, 2]} for name in inputs]
-    signature = {"inputs": tensors, "outputs": [], "max_batch_size": max_batch_size}
-    aws.entries[f"{PREFIX}minilm"] = entry_text(signature=signature)
-    arrays = {name: np.zeros((len(rows), 2), np.float32) for name, rows in inputs.items()}
-    with pytest.raises(InvalidInput, match=f"^minilm 0123456789ab: {message}$"):
-        client.invoke_many("minilm", arrays)
-
-
 # Metrics
 
 
@@ -523,16 +443,6 @@ def test_metrics_gets_each_invocation_with_its_error(
 
 
 # Connections
-
-
-def test_calls_of_32_threads_log_no_connection_pool_warning(
-    sync_client: EndpointClient, aws: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    aws.before_invoke = threading.Barrier(32).wait
-    sync_client.resolve("minilm")
-    with caplog.at_level(logging.WARNING), ThreadPoolExecutor(32) as threads:
-        list(threads.map(lambda _: sync_client.invoke("minilm", TEXT_INPUT), range(64)))
-    assert caplog.messages == []
 
 
 def test_connection_is_reused(client: EndpointClient, aws: Any) -> None:

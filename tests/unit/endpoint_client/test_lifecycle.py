@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from endpoint_client import AsyncEndpointClient, EndpointClient, EndpointError
-from tests.unit.endpoint_client.conftest import TEXT_INPUT, Blocker, FakeServer, Response
+from endpoint_client import AsyncEndpointClient, EndpointClient
+from tests.unit.endpoint_client.conftest import TEXT_INPUT, Blocker, Response
 
 
 def run_in_fork(call: Callable[[], object]) -> int:
@@ -32,18 +32,6 @@ def test_fork_does_not_share_connections(sync_client: EndpointClient, aws: Any) 
     assert aws.connections == connections_before + 1
     sync_client.invoke("minilm", TEXT_INPUT)
     assert aws.connections == connections_before + 1
-
-
-def test_fork_during_a_look_up_looks_up_itself(sync_client: EndpointClient, aws: Any) -> None:
-    aws.before_look_up = blocker = Blocker()
-    with ThreadPoolExecutor() as threads:
-        future = threads.submit(sync_client.invoke, "minilm", TEXT_INPUT)
-        blocker.reached.wait()
-        aws.before_look_up = lambda _: None
-        status = run_in_fork(lambda: sync_client.invoke("minilm", TEXT_INPUT, timeout=60))
-        blocker.released.set()
-        future.result()
-    assert status == 0
 
 
 @pytest.mark.usefixtures("aws")
@@ -75,15 +63,3 @@ def test_close_completes_calls_in_progress_and_allows_later_calls(
         blocker.released.set()
         assert future.result()["EMBEDDING"].tolist() == [[b"one"]]
     assert sync_client.invoke("minilm", TEXT_INPUT)["EMBEDDING"].tolist() == [[b"one"]]
-
-
-def test_close_closes_connections_of_stored_errors(
-    sync_client: EndpointClient, aws: Any, server: FakeServer
-) -> None:
-    aws.responses = [Response.error("InternalFailure", status=500)]
-    with pytest.raises(EndpointError) as stored_error:
-        sync_client.invoke("minilm", TEXT_INPUT)
-    server.disconnected.clear()
-    sync_client.close()
-    assert server.disconnected.wait(60)
-    assert stored_error.value.status == 500

@@ -9,9 +9,10 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import SSLError
 
-from endpoint_client import EndpointClient, EndpointError, NotSent
+from endpoint_client import EndpointClient, NotSent
 from tests.unit.endpoint_client.conftest import (
     CLIENT_OPTIONS,
     TABLE,
@@ -60,7 +61,8 @@ def new_session() -> boto3.Session:
 
 
 def boto3_trusts_the_server() -> bool:
-    dynamodb: Any = new_session().client("dynamodb")
+    once = Config(retries={"total_max_attempts": 1})  # by default, it tries for 25 seconds
+    dynamodb: Any = new_session().client("dynamodb", config=once)
     try:
         dynamodb.query(
             TableName=TABLE,
@@ -92,12 +94,6 @@ def test_ca_bundle_is_configured_as_for_boto3(
                 client.invoke("minilm", TEXT_INPUT)
 
 
-def test_unreadable_ca_bundle_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "none.pem"))
-    with pytest.raises(EndpointError, match=r"cannot read the CA bundle .*none\.pem: \[Errno 2\]"):
-        EndpointClient(**CLIENT_OPTIONS, session=new_session())
-
-
 @pytest.fixture
 def proxied(aws: Any, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Set AWS's URL to a name that only a proxy can resolve."""
@@ -121,15 +117,6 @@ def test_proxy_gets_the_credentials_of_its_url(
     proxied.setenv("http_proxy", f"me:secret@127.0.0.1:{server.server_port}")
     new_client().invoke("minilm", TEXT_INPUT)
     assert passwords == 2 * ["Basic bWU6c2VjcmV0"]
-
-
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://127.0.0.1:1"])
-def test_unusable_proxy_means_not_sent(
-    new_client: ClientFactory, proxied: pytest.MonkeyPatch, proxy: str
-) -> None:
-    proxied.setenv("http_proxy", proxy)
-    with pytest.raises(NotSent, match="cannot look 'minilm' up"):
-        new_client().invoke("minilm", TEXT_INPUT)
 
 
 def test_no_proxy_is_respected(

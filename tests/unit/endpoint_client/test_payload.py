@@ -180,12 +180,6 @@ def test_requested_outputs_and_parameters_are_sent() -> None:
         assert header["outputs"] == [{"name": "LABEL", "parameters": {"binary_data": binary}}]
 
 
-def test_fortran_order_is_sent_row_major() -> None:
-    array = np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3))
-    output = echo({"X": array}, Tensor("X", "INT32", (-1, 3)), binary=True)["X_OUT"]
-    assert output.tolist() == [[0, 1, 2], [3, 4, 5]]
-
-
 @pytest.mark.parametrize("content", [{"model_name": "minilm"}, {"outputs": []}])
 def test_response_without_outputs_is_empty(content: dict[str, Any]) -> None:
     body = bytearray(json.dumps(content).encode())
@@ -255,33 +249,20 @@ class GpuTensor:
     [
         # Another dtype
         ("INT64", (-1, 2), np.zeros((1, 2), np.int32), "has dtype int32, give int64"),
-        ("INT64", (-1, 2), np.zeros((1, 2), np.float64), "has dtype float64, give int64"),
         ("INT64", (-1, 2), [["a", "b"]], "has dtype <U1, give int64"),
         ("INT64", (), None, "has dtype object, give int64"),
-        ("FP32", (-1, 1), np.zeros((1, 1), ">f4"), "has dtype >f4, give float32"),
-        # Another shape
         ("INT64", (-1, 2), np.zeros((1, 3), np.int64), "has shape [1, 3], give [-1, 2]"),
-        ("INT64", (-1, 2), np.zeros(2, np.int64), "has shape [2], give [-1, 2]"),
-        ("INT64", (-1, 2), np.zeros((1, 2, 1), np.int64), "has shape [1, 2, 1], give [-1, 2]"),
         ("INT64", (-1, 2), np.zeros((), np.int64), "has shape [], give [-1, 2]"),
-        ("FP32", (-1, 1), np.float32(1), "has shape [], give [-1, 1]"),
         ("BYTES", (-1, 1), "hello", "has shape [], give [-1, 1]"),
         # Numbers that the dtype cannot represent
         ("INT8", (-1,), [1, 128], "is not INT8: 128 does not fit into int8"),
-        ("UINT8", (-1,), [-1], "is not UINT8: -1 does not fit into uint8"),
         ("FP16", (-1,), [2049], "is not FP16: 2049 does not fit into float16"),
-        ("FP16", (-1,), [1.0, 1e5], "is not FP16: 100000.0 does not fit into float16"),
         ("INT64", (-1,), [1.0], "has dtype float64, give int64"),
-        ("BOOL", (-1,), [1], "has dtype int64, give bool"),
         ("FP32", (-1,), [True], "has dtype bool, give float32"),
-        ("INT64", (-1,), [2**64], "has dtype object, give int64"),
-        # Values that are not tensors of the datatype
         ("INT64", (-1, 2), [[1], [1, 2]], "is not INT64: "),
-        ("INT64", (-1,), ["a", b"\xff"], "is not INT64: "),
         ("FP8", (-1,), [1.0], "is not FP8: this client does not support the datatype"),
         ("BYTES", (-1, 1), None, f"{BYTES_EXPECTED} None"),
         ("BYTES", (-1, 1), ["a", None], f"{BYTES_EXPECTED} None"),
-        ("BYTES", (-1, 1), [1], f"{BYTES_EXPECTED} 1"),
         ("BYTES", (-1, 1), [["a"], ["b", "c"]], f"{BYTES_EXPECTED} ['a']"),
         ("BYTES", (-1, 1), ["\ud800"], "is not BYTES: 'utf-8' codec can't encode"),
         ("BYTES", (-1, 1), GpuTensor(), "is not BYTES: can't convert cuda:0"),
@@ -292,14 +273,6 @@ def test_invalid_value_is_rejected(
 ) -> None:
     error = error_message({"X": value}, Tensor("X", datatype, shape))
     assert error.startswith(f"input 'X' {message}")
-
-
-def test_error_lists_all_problems() -> None:
-    values = {"MASK": [1], "IDS": np.zeros((2, 3), np.int32)}
-    assert error_message(values, TEXT_INPUT, IDS) == (
-        "input 'TEXT' is missing; no input 'MASK': write one of TEXT, IDS; "
-        "input 'IDS' has dtype int32, give int64; input 'IDS' has shape [2, 3], give [-1, 128]"
-    )
 
 
 def test_non_utf8_bytes_are_rejected_in_json() -> None:
@@ -318,14 +291,6 @@ def test_generate_request_has_flat_lists() -> None:
         "IDS": [1, 2],
         "parameters": {"temperature": "0.1"},
     }
-
-
-def test_generate_request_rejects_several_variable_dimensions() -> None:
-    entry = catalog_entry(Tensor("IDS", "INT32", (-1, -1)))
-    body, _ = encode_generate(entry, {"IDS": np.zeros((1, 3), np.int32)})
-    assert json.loads(body)["IDS"] == [0, 0, 0]
-    with pytest.raises(InvalidInput, match=r"has shape \[2, 3\]: a stream has no shapes: use"):
-        encode_generate(entry, {"IDS": np.zeros((2, 3), np.int32)})
 
 
 @pytest.mark.parametrize(

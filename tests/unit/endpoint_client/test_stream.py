@@ -1,22 +1,19 @@
 """Streams of responses."""
 
-import asyncio
 import json
 from typing import Any
 
 import pytest
 
 from endpoint_client import (
-    AsyncEndpointClient,
     EndpointClient,
     InvalidInput,
-    ModelCall,
     ModelFailed,
     NoCapacity,
     NoResponse,
 )
 from local_sagemaker.sagemaker.response_stream import encode_event
-from tests.unit.endpoint_client.conftest import PREFIX, Blocker, ClientFactory, Response, entry_text
+from tests.unit.endpoint_client.conftest import PREFIX, Blocker, Response, entry_text
 
 SIGNATURE = {
     "inputs": [{"name": "PROMPT", "datatype": "BYTES", "shape": [1]}],
@@ -85,12 +82,6 @@ def test_events_are_yielded_immediately(client: EndpointClient, aws: Any) -> Non
     assert texts == ["a", "b"]
 
 
-def test_response_without_outputs_does_not_end_a_stream(client: EndpointClient, aws: Any) -> None:
-    body = b'data: {"model_name": "speaks"}\n\n' + events("a")
-    aws.responses = [Response(200, payload(body))]
-    assert list(client.stream("speaks", HELLO)) == [{}, {"TEXT": "a"}]
-
-
 def test_stream_of_multi_model_endpoint_is_rejected(client: EndpointClient, aws: Any) -> None:
     with pytest.raises(InvalidInput, match="a multi-model endpoint cannot stream: use invoke, or"):
         next(iter(client.stream("minilm", {"TEXT": ["a"]})))
@@ -156,40 +147,3 @@ def test_closed_stream_closes_its_connection(client: EndpointClient, aws: Any) -
     blocker.released.set()
     aws.responses = [Response(200, payload(events("c")))]
     assert list(client.stream("speaks", HELLO)) == [{"TEXT": "c"}]
-
-
-def test_cancelled_stream_is_closed(sync_client: EndpointClient, aws: Any) -> None:
-    calls: list[ModelCall] = []
-    sync_client._metrics = calls.append
-    blocker = Blocker()
-    aws.responses = [blocked_after_first_event(blocker)]
-
-    async def run() -> None:
-        async with AsyncEndpointClient(sync_client) as client:
-            first = asyncio.Event()
-
-            async def read() -> None:
-                async for _ in client.stream("speaks", HELLO):
-                    first.set()
-
-            task = asyncio.create_task(read())
-            await first.wait()
-            await asyncio.sleep(0)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            blocker.released.set()
-
-    asyncio.run(run())
-    assert [call.error for call in calls] == [None]
-
-
-def test_metrics_are_recorded_at_the_end_of_a_stream(new_client: ClientFactory, aws: Any) -> None:
-    calls: list[ModelCall] = []
-    client = new_client(metrics=calls.append)
-    aws.responses = [Response(200, payload(events("a", "b")))]
-    stream = client.stream("speaks", HELLO)
-    next(stream)
-    assert calls == []
-    list(stream)
-    assert [(call.entry.model, call.error) for call in calls] == [("speaks", None)]

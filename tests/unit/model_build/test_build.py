@@ -102,13 +102,6 @@ def test_entry_config_has_no_name(doubled: Path) -> None:
     assert _config(contents, "double").name == "double"
 
 
-def test_instance_groups_follow_the_target(doubled: Path) -> None:
-    for target, kind in ((CPU, "KIND_CPU"), (GPU, "KIND_GPU")):
-        _, contents, _ = _build(doubled, target)
-        (group,) = _config(contents, "double").instance_group
-        assert group.Kind.Name(group.kind) == kind
-
-
 def test_builds_of_copied_folders_are_identical(doubled: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(doubled, tmp_path / "other" / "folder")
     for path in copy.rglob("*"):
@@ -185,44 +178,11 @@ def test_broken_repository_is_refused_before_weights_are_fetched(
         _build(doubled)
 
 
-def test_finding_paths_are_relative_to_the_repository(doubled: Path) -> None:
-    (doubled / "double/1/model.py").unlink()
-    (doubled / "double/1/words.txt").write_text("")
-    with pytest.raises(RepositoryInvalid, match=r"^double/1/model\.py: the file is missing"):
-        _build(doubled)
-
-
 def test_empty_folders_do_not_change_the_build(doubled: Path) -> None:
     before = _build(doubled)
     for folder in ("double/2", "double/1/data/words", "doubled/3", "doubled/notes"):
         (doubled / folder).mkdir(parents=True)
     assert _build(doubled) == before
-
-
-def test_archive_ignores_the_mode_of_source_files(doubled: Path) -> None:
-    # The digest ignores modes, because unzip may drop them on the way to the build.
-    (doubled / "double/1/model.py").chmod(0o755)
-    archive, _, _ = _build(doubled)
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        assert tar.getmember("double/1/model.py").mode == 0o644
-
-
-def test_exported_file_with_undeclared_output_shape_is_refused(
-    doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recipe = f"description: x\nfiles: {{ double/1/model.onnx: {TO_ONNX} }}\n"
-    config = (doubled / "double" / "config.pbtxt").read_text().replace("python", "onnxruntime")
-    write_files(doubled, {"recipe.yaml": recipe, "export.py": "", "double/config.pbtxt": config})
-    report = _gate_report([OutputTensor("Y", "FP32", (1, 3))])
-
-    def generate(_: Onnx, to: Path, context: StepContext) -> StepOutput:
-        del context
-        to.touch()
-        return StepOutput([("ONNX", report)])
-
-    monkeypatch.setattr(Onnx, "generate", generate)
-    with pytest.raises(RepositoryInvalid, match=r"/double/config\.pbtxt:\d+:\d+: output \"Y\" is"):
-        _build(doubled)
 
 
 def test_alternative_is_built_with_its_own_backend(
@@ -245,3 +205,10 @@ def test_alternative_is_built_with_its_own_backend(
     contents = _contents(archive)
     assert _config(contents, "double").backend == "onnxruntime"
     assert "double/1/model.onnx" in contents
+
+
+def test_instance_groups_follow_the_target(doubled: Path) -> None:
+    for target, kind in ((CPU, "KIND_CPU"), (GPU, "KIND_GPU")):
+        _, contents, _ = _build(doubled, target)
+        (group,) = _config(contents, "double").instance_group
+        assert group.Kind.Name(group.kind) == kind

@@ -75,11 +75,6 @@ def test_torchscript_outputs_are_matched_by_position(problems: Problems) -> None
     assert len(problems(second, first, config=config, backend="pytorch")) == 4
 
 
-def test_dims_without_batching_are_the_full_shape(problems: Problems) -> None:
-    config = CONFIG.replace("max_batch_size: 8", "").replace("[ 3 ]", "[ -1, 3 ]")
-    assert problems(Y, LABEL._replace(shape=(1,)), config=config) == []
-
-
 def test_fil_removes_axes_of_size_1(problems: Problems) -> None:
     config = 'backend: "fil"\nmax_batch_size: 8\noutput [ { name: "output__0" dims: [ 1 ] } ]\n'
     config = config.replace("dims", "data_type: TYPE_FP32 dims")

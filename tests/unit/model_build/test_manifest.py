@@ -1,8 +1,6 @@
 import json
 
-import pytest
-
-from model_build import BuildTarget, digest
+from model_build import BuildTarget
 from model_build.archive import Archive
 from model_build.build import Build
 from model_build.export.gate import GateReport
@@ -69,66 +67,6 @@ def _manifest(write_configs: WriteConfigs) -> Manifest:
         checksum={"checksum": "abc=-2", "part_bytes": 5},
         source=StoredSource(model="bert", alternative="onnx"),
     )
-
-
-def test_manifest_content(write_configs: WriteConfigs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model_build.build.BUILT_WITH", ("isal",))
-    monkeypatch.setattr("importlib.metadata.version", {"isal": "1.2.3"}.__getitem__)
-    content = _manifest(write_configs).json_bytes()
-    assert content.startswith(b'{\n  "model": "both",\n')
-    assert json.loads(content) == {
-        "model": "both",
-        "digest": "d" * 64,
-        "build_format": digest.BUILD_FORMAT,
-        "target": {
-            "processor": "cuda",
-            "release": "25.09",
-            "compute_capability": "8.6",
-            "python": "3.11",
-        },
-        "archive": {
-            "bytes": 7,
-            "unpacked_bytes": 9,
-            "sha256": "e",
-            "checksum": "abc=-2",
-            "part_bytes": 5,
-        },
-        "signature": {
-            "inputs": [{"name": "X", "datatype": "BYTES", "shape": [1]}],
-            "outputs": [
-                {"name": "Y", "datatype": "FP32", "shape": [-1, 3]},
-                {"name": "Z", "datatype": "INT64", "shape": []},
-            ],
-            "max_batch_size": 0,
-        },
-        "gates": {
-            "b/1/model.onnx": {
-                "max_absolute_difference": 1e-6,
-                "max_relative_difference": 1e-7,
-                "allowed": 1e-5,
-                "shapes": [{"batch": 1}],
-            }
-        },
-        "engines": {
-            "b/1/model.plan": {
-                "job": "j" * 64,
-                "compiled_on": {"gpu": "NVIDIA A10G"},
-                "latency_ms": [0.5],
-            }
-        },
-        "built_with": {"isal": "1.2.3"},
-        "load": {
-            "not_loaded": None,
-            "through": None,
-            "triton": "2.51.0",
-            "python": "3.11",
-            "isolation": "user",
-            "stand_ins": {},
-            "request": "zeros",
-            "rejection": None,
-        },
-        "source": {"model": "bert", "alternative": "onnx"},
-    }
 
 
 def test_built_with_has_versions_of_the_build_packages(write_configs: WriteConfigs) -> None:

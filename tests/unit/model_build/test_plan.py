@@ -14,19 +14,9 @@ from model_build import (
     metrics_warnings,
     plan_model,
 )
-from model_build.manifest import ManifestTensor, Signature
 from platform_facts import ComputeCapability
 
 MODELS = Path(model_build.__file__).parents[1] / "models"
-
-
-def test_plan_has_the_signature_of_the_entry_model() -> None:
-    plan = plan_model(ModelSource(MODELS / "minilm"))
-    assert plan.signature == Signature(
-        inputs=[ManifestTensor(name="TEXT", datatype="BYTES", shape=[-1, 1])],
-        outputs=[ManifestTensor(name="EMBEDDING", datatype="FP32", shape=[-1, 384])],
-        max_batch_size=64,
-    )
 
 
 def test_plan_knows_what_builds_do_not_load(doubled: Path) -> None:

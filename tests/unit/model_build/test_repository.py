@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import Location, RepositoryInvalid
+from model_build import Location
 from model_build.repository import Repository
 from tests.unit.model_build.conftest import WriteConfigs, WriteFiles
 
@@ -25,18 +25,6 @@ def test_folder_with_config_is_a_model(tmp_path: Path, write_files: WriteFiles) 
     assert list(repository.models) == ["a", "b"]
     model = repository.models["b"]
     assert (model.name, model.directory, model.backend) == ("b", tmp_path / "b", "python")
-
-
-def test_parse_errors_have_file_line_and_column(
-    write_configs: WriteConfigs, tmp_path: Path
-) -> None:
-    with pytest.raises(RepositoryInvalid) as error:
-        write_configs(a=PYTHON, b="backnd: 1", c='\n backend: "python')
-    first, second = error.value.findings
-    assert first.location == Location(tmp_path / "b" / "config.pbtxt", 1, 1)
-    assert 'has no field named "backnd"' in first.message
-    assert second.location == Location(tmp_path / "c" / "config.pbtxt", 2, 11)
-    assert {first.rule, second.rule} == {"config_parses"}
 
 
 CONFIG = """\

@@ -115,37 +115,23 @@ def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
     [
         # Invalid YAML
         ("title: [a\nwidth: 2\n", "2: not YAML: expected ',' or ']', but got ':'"),
-        ("title: a\n\twidth: 2\n",
-         "2: not YAML: found character '\\t' that cannot start any token"),
         ("title: a\nlabel: *b\n", "2: not YAML: found undefined alias 'b'"),
         # Unknown keys
         ("title: a\nlabel:\n  text: b\n  colour: 2\n",
          "4: label.colour: unknown key; known keys: size, text"),
-        ("title: a\nlabels:\n- text: b\n- text: c\n  colour: 2\n",
-         "5: labels.1.colour: unknown key; known keys: size, text"),
-        ("title: a\nshapes:\n  sun:\n    kind: circle\n    radius: 1\n    hot: 2\n",
-         "6: shapes.sun.hot: unknown key; known keys: kind, radius"),
         ("title: a\nnotes:\n  b:\n    text: c\n    siez: 2\n",
          "5: notes.b.siez: unknown key; write size"),
         ("title: a\nframe:\n  kind: square\n  side: 1\n  sied: 2\n",
          "5: frame.sied: unknown key; write side"),
         # Missing keys
         ("width: 2\n", "1: title: missing: add this key"),
-        ("title: a\nlabel:\n  size: 2\n", "2: label.text: missing: add this key"),
-        ("title: a\nlabels:\n- text: b\n- size: 2\n", "4: labels.1.text: missing: add this key"),
-        ("title: a\nshapes:\n  sun:\n    kind: circle\n",
-         "3: shapes.sun.radius: missing: add this key"),
-        # Wrong types
         ("title: 25.09\n", "1: title: write a text in quotes, not 25.09"),
         ("title: a\nlayers: {}\n", "2: layers: has 0 entries: write 1 or more"),
         ("title: a\nlayers:\n  Top: {b: 1}\n",
          "3: layers.Top: string should match pattern '^[a-z]+$', not 'Top'\n"
          "3: layers.Top: write a valid integer, not {'b': 1}"),
-        ("title: a\ntags:\n- b\n- [c]\n", "4: tags.1: write a text in quotes, not ['c']"),
         ("title: a\ntags: b\n", "2: tags: write a valid list, not 'b'"),
-        ("title: a\nlabel: b\n", "2: label: write keys below it, each with its value, not 'b'"),
         ("title: a\nborder:\n", "2: border: write keys below it, each with its value, not nothing"),
-        ("title: a\nborder: { thick: very }\n", "2: border.thick: write true or false, not 'very'"),
         ("title: a\nwidth: 1.5\n",
          "2: width: write a valid integer, got a number with a fractional part, not 1.5"),
         # Missing union tags
@@ -153,22 +139,14 @@ def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
          "3: shapes.box: missing: write 'kind', and the keys that belong to it"),
         # Invalid scalars, tags and keys
         ("title: a\ntags:\n- !mine b\n", "3: tags.0: unknown tag !mine: remove it"),
-        ("title: a\nlabel: !!python/object:os.x {}\n",
-         "2: label: unknown tag tag:yaml.org,2002:python/object:os.x: remove it"),
         ("title: 2024-13-45\n",
          "1: title: '2024-13-45' is not of type timestamp: write it in quotes"),
-        ("title: a\nwidth: !!int b\n", "2: width: 'b' is not of type int: write it in quotes"),
-        ("title: a\nshapes:\n  25.09: {}\n",
-         "3: shapes.25.09: the key is of type float, not text: write it in quotes"),
         ("title: a\non: 1\n", "2: on: the key is of type bool, not text: write it in quotes"),
         ("title: a\n? [b, c]\n: d\n", "2: a key is a list or mapping: write a text"),
-        ("title: a\ntags: &t\n- b\n- *t\n", "2: tags.1: write a text in quotes, not ['b', [...]]"),
         ("title: a\n<<: 3\n",
          "2: not YAML: expected a mapping or list of mappings for merging, but found scalar"),
         ("title: a\nwidth: \0\n",
          "2: a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"),
-        ("title: a\nzoom: 3\n",
-         "2: zoom: unknown key; known keys: " + ", ".join(sorted(Drawing.model_fields))),
         ("title: a\nwidht: 3\n", "2: widht: unknown key; write width"),
         # Validators
         ("title: a\nshapes:\n  box:\n    kind: square\n    side: -1\n",
@@ -206,21 +184,6 @@ def test_duplicate_keys_are_errors_at_the_second_line(problems_of: ProblemsOf) -
         "drawing.yaml:6: title: duplicate key: keep one",
         "drawing.yaml:9: shapes.sun: duplicate key: keep one",
         "drawing.yaml:12: labels.0.text: duplicate key: keep one",
-    ]
-
-
-def test_unknown_union_tag_error_lists_tags(problems_of: ProblemsOf) -> None:
-    lines = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
-    assert len(lines) == 1
-    assert lines[0].startswith("drawing.yaml:3: shapes.box")
-    for part in ("sqare", "circle", "square"):
-        assert part in lines[0]
-
-
-def test_all_invalid_scalars_are_reported(problems_of: ProblemsOf) -> None:
-    lines = problems_of("title: 2024-13-45\nwidth: !x 1\nwidth: 2\n3: 4\n")
-    assert [line.partition(": ")[0] for line in lines] == [
-        f"drawing.yaml:{line}" for line in (1, 2, 3, 4)
     ]
 
 
@@ -287,17 +250,6 @@ def test_all_problems_are_reported_in_line_order(problems_of: ProblemsOf) -> Non
         "drawing.yaml:7: shapes.box.side: write a side above 0",
         "drawing.yaml:8: width: 0 is out of range: write 1 or more",
     ]
-
-
-def test_path_is_relative_to_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problem = FileProblem(tmp_path / "stages" / "prod.yaml", 7, "endpoints.text", "is wrong")
-    monkeypatch.chdir(tmp_path)
-    assert str(problem) == "stages/prod.yaml:7: endpoints.text: is wrong"
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    assert str(problem) == f"{tmp_path}/stages/prod.yaml:7: endpoints.text: is wrong"
 
 
 def test_anchors_and_merges_are_resolved(tmp_path: Path, problems_of: ProblemsOf) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from platform_facts import Support, UnknownFact, gpus, instance_type, instance_types
+from platform_facts import Support, gpus, instance_type, instance_types
 from platform_facts._instances import GIB_PER_VCPU
 from tests.unit.platform_facts.conftest import EnumValues
 
@@ -50,21 +50,3 @@ def test_multi_model_hosting_needs_a_single_gpu() -> None:
 
 def test_multi_model_hosting_on_g6_is_undocumented() -> None:
     assert instance_type("ml.g6.xlarge").multi_model is Support.UNDOCUMENTED
-
-
-def test_unknown_instance_type_error_suggests_names() -> None:
-    with pytest.raises(UnknownFact) as raised:
-        instance_type("g5.xlarge")
-    message = str(raised.value)
-    assert message.startswith(
-        'no SageMaker hosting instance type "g5.xlarge": did you mean ml.g5.xlarge or '
-    )
-    assert "Known:" not in message
-
-
-@pytest.mark.parametrize(
-    ("name", "vcpus"),
-    [("ml.m5.large", 2), ("ml.g5.xlarge", 4), ("ml.c5.4xlarge", 16), ("ml.p5.48xlarge", 192)],
-)
-def test_vcpus_of_sizes(name: str, vcpus: int) -> None:
-    assert instance_type(name).vcpus == vcpus

@@ -1,9 +1,8 @@
 import re
 
-import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
-from platform_facts import Region, Release, Support, UnknownFact, region, regions, release, releases
+from platform_facts import Region, Release, Support, region, regions, release, releases
 
 
 def test_accounts_have_twelve_digits() -> None:
@@ -61,15 +60,6 @@ def test_region_without_old_account_has_no_old_release() -> None:
     assert row.account(release("23.10")) is None
     assert row.availability(release("23.10")) is Support.NO
     assert row.availability(release("25.04")) is Support.YES
-
-
-def test_unknown_region_error_suggests_names() -> None:
-    with pytest.raises(UnknownFact) as raised:
-        region("us-east1")
-    assert str(raised.value).startswith(
-        'no AWS region with SageMaker Triton images "us-east1": did you mean us-east-1 or '
-    )
-    assert "Known: af-south-1, ap-east-1, " in str(raised.value)
 
 
 def test_missing_resource_types_match_cloudformation() -> None:

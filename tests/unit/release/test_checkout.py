@@ -1,7 +1,5 @@
 """Tests of a tree with a minimal app."""
 
-import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,11 +29,6 @@ def tree(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
 
 
-def test_stages_are_the_yaml_files(tree: Checkout) -> None:
-    (tree.root / "stages" / "schema.py").touch()
-    assert tree.stages() == ["dev", "prod"]
-
-
 def test_unknown_stage_is_an_error_with_a_suggestion(tree: Checkout) -> None:
     with pytest.raises(CheckoutError) as error:
         tree.stage("pord")
@@ -44,23 +37,6 @@ def test_unknown_stage_is_an_error_with_a_suggestion(tree: Checkout) -> None:
     )
     with pytest.raises(CheckoutError, match=r"^no stage 'zzz': stages are dev, prod "):
         tree.stage("zzz")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"release: '25.09'\n", ":1: region: missing: add this key"),
-        (b"region: us-east-1\nmax_monthly_usd: true",
-         ":2: max_monthly_usd: write a valid number, not True"),
-        (b"region: us-east-1\nproduction: maybe",
-         ":2: production: write true or false, not 'maybe'"),
-    ],
-)  # fmt: skip
-def test_error_in_a_stage_file_has_its_line(tree: Checkout, content: bytes, message: str) -> None:
-    (tree.root / "stages" / "prod.yaml").write_bytes(content)
-    with pytest.raises(CheckoutError) as error:
-        tree.stage("prod")
-    assert str(error.value) == f"stages/prod.yaml{message}"
 
 
 def test_unreadable_stage_file_is_an_error(tree: Checkout) -> None:
@@ -137,34 +113,6 @@ def test_error_of_the_app_is_shown_without_traceback(tree: Checkout, app: str, r
     assert str(error.value) == reason
 
 
-NAG_APP = """
-import json, os, pathlib, sys
-out = pathlib.Path(os.environ["CDK_OUTDIR"])
-role = {"Type": "AWS::IAM::Role", "Metadata": {"aws:cdk:path": "a/Role/Resource"}}
-(out / "prod-text.template.json").write_text(json.dumps({"Resources": {"Role1": role}}, indent=1))
-violation = {
-    "ruleName": "AwsSolutions-IAM5",
-    "description": "A wildcard.",
-    "severity": "error",
-    "violatingConstructs": [{"constructPath": "a/Role/Resource"}, {"constructPath": "a"}],
-}
-warning = {**violation, "severity": "warning"}
-report = {"pluginReports": [{"violations": [violation, warning]}]}
-(out / "validation-report.json").write_text(json.dumps(report))
-raise RuntimeError("Validation failed. A copy of this report can be found in: ../gone")
-"""
-
-
-def test_cdk_nag_error_has_rule_and_resource(tree: Checkout, tmp_path: Path) -> None:
-    (tree.root / "app.py").write_text(NAG_APP)
-    with pytest.raises(NotSynthesised) as error:
-        tree.synthesise("prod", to=tmp_path)
-    assert str(error.value).splitlines() == [
-        "AwsSolutions-IAM5: a/Role/Resource: A wildcard.",
-        "AwsSolutions-IAM5: a: A wildcard.",
-    ]
-
-
 @pytest.mark.parametrize("content", [None, "{"])
 def test_missing_or_invalid_cdk_json_is_an_error(
     tree: Checkout, tmp_path: Path, content: str | None
@@ -174,16 +122,3 @@ def test_missing_or_invalid_cdk_json_is_an_error(
         (tree.root / "cdk.json").write_text(content)
     with pytest.raises(NotSynthesised, match=r"cdk\.json: "):
         tree.synthesise("prod", to=tmp_path)
-
-
-def test_installed_programs_come_first_in_path(
-    tree: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other_linter = tmp_path / "cfn-lint"
-    other_linter.write_text("#!/bin/sh\n")
-    other_linter.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert shutil.which("cfn-lint") == str(other_linter)
-    programs = tree.environment["PATH"]
-    for name in ("cfn-lint", "node"):
-        assert shutil.which(name, path=programs) == str(Path(sys.executable).with_name(name))

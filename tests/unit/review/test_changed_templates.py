@@ -195,12 +195,10 @@ def review(edit: Edit, **plan: Any) -> tuple[list[str], str]:
     return messages, "\n".join(texts)
 
 
-CONTAINER = ("Model", "PrimaryContainer")
 VARIANT = ("Config", "ProductionVariants", 0)
 BLUE_GREEN = ("Endpoint", "DeploymentConfig", "BlueGreenUpdatePolicy")
 ROUTING = (*BLUE_GREEN, "TrafficRoutingConfiguration")
 CAPTURE = ("Config", "DataCaptureConfig")
-ACTIONS = ("Scaling", "ScheduledActions")
 STATEMENT = ("Policy", "PolicyDocument", "Statement", 0)
 RENAMED_ROLE = together(
     drop("BuildRole"),
@@ -229,8 +227,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "security group without egress rules": (
         drop("Group", "SecurityGroupEgress"),
-        "internet_routes: AWS::EC2::SecurityGroup prod-text/Group: the security group allows "
-        "egress to anywhere",
+        "internet_routes: ... prod-text/Group: the security group allows egress to anywhere",
     ),
     # replaced roles
     "role renamed with more permissions": (
@@ -254,8 +251,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "condition value changed": (
         put(*STATEMENT, "Condition", {"StringLike": {"s3:prefix": ["other/*"]}}),
-        "widened_access: Role may now s3:GetObject, s3:ListBucket on Bucket: the condition "
-        "changes: s3:prefix StringLike text/* -> s3:prefix StringLike other/*",
+        "widened_access: Role may now ... StringLike text/* -> s3:prefix StringLike other/*",
     ),
     "condition removed": (
         drop(*STATEMENT, "Condition"),
@@ -268,8 +264,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     # amounts
     "canary replaced by linear steps without a wait": (
         put(*ROUTING, LINEAR),
-        "shrunk_protection: AWS::SageMaker::Endpoint prod-text/Endpoint: DeploymentConfig."
-        "BlueGreenUpdatePolicy.TrafficRoutingConfiguration.WaitIntervalInSeconds: 600 s -> 0 s",
+        "shrunk_protection: ... TrafficRoutingConfiguration.WaitIntervalInSeconds: 600 s -> 0 s",
     ),
     "old instances terminated at once": (
         put(*BLUE_GREEN, "TerminationWaitInSeconds", 0),
@@ -277,24 +272,20 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "instance counts no longer retained": (
         put("Endpoint", "RetainAllVariantProperties", False),
-        "reset_instance_counts: AWS::SageMaker::Endpoint prod-text/Endpoint: updates set the "
-        "initial number of instances, independent of the load: RetainAllVariantProperties: true",
+        "reset_instance_counts: ... independent of the load: RetainAllVariantProperties: true",
     ),
     "scale-out suspended": (
         put("Scaling", "SuspendedState", {"DynamicScalingOutSuspended": True}),
-        "lost_safeguards: AWS::ApplicationAutoScaling::ScalableTarget prod-text/Scaling: scaling "
-        "is suspended: SuspendedState.DynamicScalingOutSuspended: none -> true",
+        "lost_safeguards: ... suspended: SuspendedState.DynamicScalingOutSuspended: none -> true",
     ),
     # access
     "function role with more permissions": (
         put("Function", "Role", {"Fn::GetAtt": ["Role", "Arn"]}),
-        "widened_access: AWS::Lambda::Function prod-text/Function: runs as another role, which may "
-        "do more: Role: FunctionRole -> Role",
+        "widened_access: ... runs as another role, which may do more: Role: FunctionRole -> Role",
     ),
     "execution role outside of the stage": (
         put("Model", "ExecutionRoleArn", "arn:aws:iam::111111111111:role/Admin"),
-        "widened_access: AWS::SageMaker::Model prod-text/Model: runs as arn:aws:iam::111111111111:"
-        "role/Admin, whose permissions are outside of the stage",
+        "widened_access: ... runs as arn:aws:iam::111111111111:role/Admin, whose permissions are",
     ),
     "new model with a role outside of the stage": (
         add(New={
@@ -305,8 +296,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "other existing subnets": (
         put("Model", "VpcConfig", "Subnets", ["subnet-1", "subnet-2"]),
-        "internet_routes: AWS::SageMaker::Model prod-text/Model: the instances are in other "
-        'existing subnets: VpcConfig.Subnets: ["a", "b"] -> ["subnet-1", "subnet-2"]',
+        'internet_routes: ... existing subnets: VpcConfig.Subnets: ["a", "b"] -> ["subnet-1", ',
     ),
     "function URL without authentication": (
         add(Url={"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE"}}),
@@ -314,8 +304,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "bucket replication": (
         put("Bucket", "ReplicationConfiguration", {"Rules": [{"Destination": REPLICA}]}),
-        "AWS::S3::Bucket prod-text/Bucket: no stack has the property "
-        "ReplicationConfiguration.Rules.Destination",
+        "no stack has the property ReplicationConfiguration.Rules.Destination",
     ),
     "log subscription": (
         add(Filter={"Type": "AWS::Logs::SubscriptionFilter", "Properties": {
@@ -325,26 +314,21 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     # network access, copies of requests, safeguards, alarms
     "ingress from the internet in two halves": (
         put("Group", "SecurityGroupIngress", [{"CidrIp": "0.0.0.0/1"}, {"CidrIp": "128.0.0.0/1"}]),
-        "public_exposure: AWS::EC2::SecurityGroup prod-text/Group: the security group admits the "
-        "public network 0.0.0.0/1",
+        "public_exposure: ... the security group admits the public network 0.0.0.0/1",
     ),
     "shadow variant": (
         put("Config", "ShadowProductionVariants", [{
             "VariantName": "Shadow", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 2,
             "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}]),
-        "unknown_resources: AWS::SageMaker::EndpointConfig prod-text/Config: no stack has the "
-        "property ShadowProductionVariants",
+        "unknown_resources: ... no stack has the property ShadowProductionVariants",
     ),
     "SSM access to instances": (
         put(*VARIANT, "EnableSSMAccess", True),
-        "lost_safeguards: AWS::SageMaker::EndpointConfig prod-text/Config: allows login to "
-        "instances through Systems Manager: ProductionVariants.EnableSSMAccess of AllTraffic: "
-        "none -> true",
+        "lost_safeguards: ... ProductionVariants.EnableSSMAccess of AllTraffic: none -> true",
     ),
     "build command that downloads": (
         put("Build", "Source", "BuildSpec", "phases:\n  - make\n  - curl x.example | sh\n"),
-        "build_downloads: AWS::CodeBuild::Project prod-text/Build: the build runs: curl "
-        "x.example | sh",
+        "build_downloads: ... the build runs: curl x.example | sh",
     ),
     "update guard deleted": (
         drop("Guard"),
@@ -352,8 +336,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "threshold raised": (
         put("Latency", "Threshold", 5_000_000),
-        "weakened_alarms: AWS::CloudWatch::Alarm prod-text/Latency: the alarm is weaker: "
-        "threshold 1,000 ms -> 5,000 ms",
+        "weakened_alarms: ... the alarm is weaker: threshold 1,000 ms -> 5,000 ms",
     ),
     "period lengthened": (put("Latency", "Period", 300), "is weaker: period 60 s -> 300 s"),
     "more breaching periods required": (
@@ -370,8 +353,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "alarm action removed": (
         drop("Latency", "AlarmActions"),
-        "silenced_alarms: AWS::CloudWatch::Alarm prod-text/Latency: the alarm no longer notifies "
-        "pager",
+        "silenced_alarms: ... the alarm no longer notifies pager",
     ),
     "alarm actions disabled": (
         put("Latency", "ActionsEnabled", False),
@@ -379,8 +361,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "subscription deleted": (
         drop("Subscription"),
-        "silenced_alarms: AWS::SNS::Subscription prod-text/Subscription: email a@example.com is no "
-        "longer notified by Topic",
+        "silenced_alarms: ... email a@example.com is no longer notified by Topic",
     ),
     "subscription filter": (
         put("Subscription", "FilterPolicy", {"a": ["b"]}),
@@ -393,9 +374,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "IfExists condition": (
         put("FunctionRole", "AssumeRolePolicyDocument", "Statement", "Condition",
             {"StringEqualsIfExists": {"aws:SourceAccount": "111111111111"}}),
-        "widened_access: lambda.amazonaws.com may now sts:AssumeRole on FunctionRole: the "
-        "condition changes: aws:SourceAccount StringEquals 111111111111 -> aws:SourceAccount "
-        "StringEqualsIfExists 111111111111",
+        "widened_access: lambda.amazonaws.com may now ... StringEqualsIfExists 111111111111",
     ),
     "statement for a service removed": (
         drop("TopicPolicy", "PolicyDocument", "Statement", 0),
@@ -403,23 +382,19 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "ingress from private networks": (
         put("Group", "SecurityGroupIngress", [{"CidrIp": "10.0.0.0/8"}]),
-        "unknown_resources: AWS::EC2::SecurityGroup prod-text/Group: no stack has the property "
-        "SecurityGroupIngress.CidrIp",
+        "unknown_resources: ... no stack has the property SecurityGroupIngress.CidrIp",
     ),
     "ingress from a public address": (
         put("Group", "SecurityGroupIngress", [{"CidrIp": "8.8.8.8/32"}, {"CidrIp": "10.0.0.0/8"}]),
-        "public_exposure: AWS::EC2::SecurityGroup prod-text/Group: the security group admits the "
-        "public network 8.8.8.8/32",
+        "public_exposure: ... the security group admits the public network 8.8.8.8/32",
     ),
     "single zone": (
         put("Model", "VpcConfig", "Subnets", ["a"]),
-        "low_availability: AWS::SageMaker::Model prod-text/Model: the instances are in a single "
-        'zone: VpcConfig.Subnets: ["a", "b"] -> ["a"]',
+        'low_availability: ... in a single zone: VpcConfig.Subnets: ["a", "b"] -> ["a"]',
     ),
     "image without a digest": (
         put("Build", "Environment", "Image", "public.ecr.aws/docker/library/python:latest"),
-        "lost_pins: AWS::CodeBuild::Project prod-text/Build: the build image is not pinned by "
-        "digest: Environment.Image: public.ecr.aws/docker/library/python@sha256:1 -> ",
+        "lost_pins: ... the build image is not pinned by digest: Environment.Image: ",
     ),
     "endpoint without a dependency on the guard": (
         lambda resources: resources["Endpoint"].update(DependsOn=[]),
@@ -436,20 +411,14 @@ DANGERS: dict[str, tuple[Edit, str]] = {
 def test_dangerous_change(title: str) -> None:
     edit, line = DANGERS[title]
     messages, _ = review(edit)
-    assert [message for message in messages if line in message], messages
+    parts = line.split(" ... ")
+    assert any(all(part in message for part in parts) for message in messages), messages
 
 
-NOTES: dict[str, tuple[Edit, str]] = {
-    "budget": (lambda _: None, "max_monthly_usd: none -> 90000"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("title", NOTES)
-def test_change_is_only_a_note(title: str) -> None:
-    edit, line = NOTES[title]
-    messages, text = review(edit, max_monthly_usd=90_000)
+def test_changed_budget_is_only_a_note() -> None:
+    messages, text = review(lambda _: None, max_monthly_usd=90_000)
     assert messages == []
-    assert line in text
+    assert "max_monthly_usd: none -> 90000" in text
 
 
 HARMLESS: dict[str, Edit] = {

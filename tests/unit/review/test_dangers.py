@@ -14,18 +14,8 @@ from tests.unit.review.edits import Edit, add, compare, drop, put
 from tests.unit.review.resources import RESOURCES
 
 STATEMENTS = ("BucketPolicy", "PolicyDocument", "Statement")
-STATEMENT = ("Policy", "PolicyDocument", "Statement", 0)
-TRUST = ("Role", "AssumeRolePolicyDocument", "Statement", 0, "Principal")
-ENCRYPTION_RULE = ("Bucket", "BucketEncryption", "ServerSideEncryptionConfiguration", 0)
-PREFIX = "if s3:prefix StringLike text/*"
 INSECURE = "if aws:SecureTransport Bool false"
-OTHER_ACCOUNT = "arn:aws:iam::999999999999:root"
 INVOCATION = {"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "*"}
-NO_CUSTOMER_KEY = "is no longer encrypted with a customer-managed key"
-KEY_ARN = '{"Fn::GetAtt": ["Key", "Arn"]}'
-DEFAULT_ENCRYPTION = (
-    "BucketEncryption.ServerSideEncryptionConfiguration.ServerSideEncryptionByDefault"
-)
 
 
 def deletion_policy(value: str) -> Edit:

@@ -123,8 +123,3 @@ def test_parameter_moves_to_another_stack() -> None:
 )
 def test_other_objects(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert shared({"Old": old}, {"New": new}) == []
-
-
-def test_reference_to_itself_ends() -> None:
-    resource = {"Type": "AWS::SSM::Parameter", "Properties": {"Name": {"Ref": "Old"}}}
-    assert shared({"Old": resource}, {"New": resource}) == []

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from release.checkout import GitCheckout
 from tests.tritonsm import tritonsm
 from tests.unit.conftest import commit
-from tests.unit.review.conftest import APP, write_file
+from tests.unit.review.conftest import write_file
 from tests.unit.review.resources import RESOURCES
 from tests.unit.review.test_main import DANGER, acknowledge
 
@@ -55,15 +55,6 @@ def test_judge_of_the_change_does_not_run(clone: GitCheckout) -> None:
     assert (clone.root / "review.out" / "review.md").read_text() == "judged by the base"
 
 
-def test_review_whose_judge_fails_is_incomplete(clone: GitCheckout) -> None:
-    write_judge(clone, "base", 1)
-    commit(clone)
-    assert tritonsm(["review", "--base", "main"]) == 4
-    assert "the review by the code of the base ended with exit code 1" in (
-        (clone.root / "review.out" / "review.md").read_text()
-    )
-
-
 def test_acknowledgements_of_the_change_are_not_valid(clone: GitCheckout) -> None:
     remove_rollback(clone)
     until = date.today() + timedelta(days=30)
@@ -93,16 +84,3 @@ def test_changed_code_without_an_owner_in_the_base_exits_with_3(clone: GitChecko
     assert tritonsm(["review", "--base", "main"]) == 0
     write_file(clone, "botocore/__init__.py", "print('something else')")
     assert tritonsm(["review", "--base", "main"]) == 3
-
-
-def test_stage_with_an_unexpected_error_is_not_reviewed(clone: GitCheckout) -> None:
-    resources = copy.deepcopy(RESOURCES)
-    resources["Bucket"]["Properties"] = {"LifecycleConfiguration": {"Rules": "none"}}
-    write_file(
-        clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources})
-    )
-    assert tritonsm(["review", "--base", "main"]) == 4
-    assert "not reviewed" not in APP
-    assert "- **prod**: the review failed: " in (
-        (clone.root / "review.out" / "review.md").read_text()
-    )

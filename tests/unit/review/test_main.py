@@ -10,7 +10,7 @@ import pytest
 from release.checkout import GitCheckout
 from review.dangers.danger import digest
 from tests.tritonsm import tritonsm
-from tests.unit.conftest import IDENTITY, commit
+from tests.unit.conftest import IDENTITY
 from tests.unit.plan.plans import make_plan
 from tests.unit.review.conftest import APP, write_file, write_plan
 from tests.unit.review.resources import RESOURCES
@@ -71,35 +71,6 @@ def test_danger_exits_with_3_until_acknowledged(
     assert f"acknowledged by Ada until {until}: a trial" in report(unsafe_clone)
 
 
-def test_files_of_an_earlier_review_are_removed(
-    clone: GitCheckout, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert tritonsm(["review", "--base", "main"]) == 0
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    # The first call after the removal of earlier files.
-    monkeypatch.setattr(GitCheckout, "of_working_directory", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        tritonsm(["review", "--base", "main"])
-    assert not list((clone.root / "review.out").glob("review.*"))
-
-
-def test_report_names_both_commits(clone: GitCheckout) -> None:
-    base_commit = clone.git("rev-parse", "HEAD")
-    clone.git("checkout", "--quiet", "-b", "change")
-    head_commit = commit(clone)
-    assert tritonsm(["review", "--base", "main"]) == 0
-    assert f": `{base_commit[:12]} -> {head_commit[:12]}`\n" in report(clone)
-    write_file(clone, "docs/review.md", "message")
-    assert tritonsm(["review", "--base", "main"]) == 0
-    assert f"-> {head_commit[:12]}, with uncommitted changes`\n" in report(clone)
-    assert load_json(clone)["commits"].startswith(
-        f"{base_commit[:12]} -> {head_commit[:12]}, with uncom"
-    )
-
-
 def test_invalid_acknowledgement_exits_with_4(
     unsafe_clone: GitCheckout, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,15 +99,6 @@ def test_stage_whose_synthesis_fails_is_not_reviewed(
     assert not load_json(clone)["complete"]
 
 
-def test_stage_whose_synthesis_of_the_base_fails_is_not_reviewed(clone: GitCheckout) -> None:
-    write_file(clone, "app.py", "import sys; sys.exit('error: no such model')")
-    commit(clone)
-    write_file(clone, "app.py", APP)
-    assert tritonsm(["review", "--base", "main"]) == 4
-    assert "- **prod**: the stage in the base: no such model\n" in report(clone)
-    assert load_json(clone)["stages"] == []
-
-
 def test_missing_base_exits_with_4(clone: GitCheckout) -> None:
     assert tritonsm(["review", "--base", "main"]) == 0
     assert tritonsm(["review", "--base", "orgin/main"]) == 4
@@ -146,9 +108,3 @@ def test_missing_base_exits_with_4(clone: GitCheckout) -> None:
         assert clone.git("rev-parse", "HEAD")[:12] in message
         assert "no change" not in message
         assert "No danger" not in message
-
-
-def test_unknown_stage_exits_with_4(clone: GitCheckout, capsys: pytest.CaptureFixture[str]) -> None:
-    assert tritonsm(["review", "--base", "main", "pord"]) == 4
-    message = capsys.readouterr().err
-    assert "error: not reviewed: pord: no stage 'pord': " in message

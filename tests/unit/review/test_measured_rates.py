@@ -77,16 +77,3 @@ def test_result_of_another_instance_type_names_both(tmp_path: Path) -> None:
     assert rates(tmp_path, "ml.g5.2xlarge") == [
         "prod-text, minilm: not measured on ml.g5.2xlarge, but on ml.g5.xlarge"
     ]
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"model": "minilm"}', "\udcff"])
-def test_invalid_result_is_ignored(tmp_path: Path, content: str) -> None:
-    write_result(tmp_path)
-    path = tmp_path / "minilm" / "tests" / "sizing" / "wrong.json"
-    path.write_bytes(content.encode(errors="surrogateescape"))
-    assert len(rates(tmp_path)) == 1
-
-
-def test_unchanged_endpoint_has_no_rate(tmp_path: Path) -> None:
-    unchanged_endpoint = endpoint()
-    assert list(measured_rates(comparison(tmp_path, unchanged_endpoint, unchanged_endpoint))) == []

@@ -13,12 +13,11 @@ from review.acknowledged import Acknowledgement
 from review.dangers.danger import Danger
 from review.endpoint_changes import EndpointChange
 from review.model_changes import ModelChange
-from review.money import Cost, CostChange, VolumeCharge
+from review.money import Cost, CostChange
 from review.output_files import to_json, write_outputs
 from review.report import ChangeReport, Gap
 from review.stack_differences import ResourceChange, StackDifference
 from review.stage_review import StageReview
-from review.summary import summary
 
 COST = Cost(minimum=1000, maximum=5000)
 UNPRICED = Cost(minimum=None, maximum=None, missing_prices=("ml.g6.xlarge",))
@@ -89,68 +88,6 @@ def test_summary_is_the_first_line() -> None:
     assert json.loads(to_json(report))["summary"] == line
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        (COST, replace(COST, minimum=500), "at least -500 USD a month"),
-        (COST, replace(COST, maximum=6000), "at most +1,000 USD a month"),
-        (None, COST, "at least +1,000 USD a month"),
-        (COST, replace(COST, minimum=None), "cost unknown: no price for an instance type"),
-    ],
-)
-def test_summary_has_the_cost_change(before: Cost | None, after: Cost, expected: str) -> None:
-    costs = (CostChange(endpoint="prod-text", before=before, after=after),)
-    line = summary(replace(REPORT, stages=(replace(STAGE, costs=costs),)))
-    assert line.endswith(f", {expected}")
-
-
-def test_summary_says_what_triton_did_not_load() -> None:
-    (model,) = STAGE.models
-    engine = replace(model, model="bert", load_obstacle="builds have no GPU for its engines")
-    line = render(models=(model, engine, replace(engine, model="old", state="removed")))
-    assert (
-        "Triton loads minilm only in its build, Triton does not load bert before it is published "
-        "(builds have no GPU for its engines)"
-    ) in line.partition("\n")[0]
-
-
-def test_summary_names_charges_by_volume() -> None:
-    charges = (VolumeCharge("data capture", "prod-text"), VolumeCharge("builds", "minilm"))
-    text = render(charges=charges)
-    assert "data capture charged by volume" in text.partition("\n")[0]
-    assert "- data capture (prod-text): a price; unknown: an amount" in text
-
-
-def test_order_of_dangers_and_advice() -> None:
-    dangers = (
-        danger("a", "a note", "reduced_protection", advisory=True),
-        danger("b", "an unknown type", "unknown_resources"),
-        danger("c", "public", "public_exposure"),
-    )
-    text = render(dangers=dangers)
-    assert text.startswith("# 2 dangers, 1 advisory, ")
-    parts = ("## Dangers", "- public", "- an unknown type", "## Advisory", "- a note")
-    positions = [text.index(part) for part in parts]
-    assert positions == sorted(positions)
-
-
-def test_order_of_sections() -> None:
-    text = markdown.render(
-        replace(REPORT, notes=("other change",), gaps=(Gap(part="dev", reason="no base"),))
-    )
-    positions = [
-        text.index(part)
-        for part in (
-            "# not everything was reviewed (dev), 1 danger",
-            "Review against main",
-            "- **dev**: no base",
-            "## Other changes",
-            "<details>",
-        )
-    ]
-    assert positions == sorted(positions)
-
-
 def test_danger_shows_acknowledgement_or_its_key() -> None:
     text = markdown.render(REPORT)
     assert text.index("- prod-text loses the alarm A\n") < text.index(
@@ -210,14 +147,6 @@ def test_cost_table(costs: tuple[CostChange, ...], rows: list[str]) -> None:
     assert ("Not priced: ml.g6.xlarge." in text) == ("no price" in text)
 
 
-@pytest.mark.parametrize(("count", "is_collapsed"), [(4, False), (5, True)])
-def test_many_details_are_collapsed(count: int, is_collapsed: bool) -> None:
-    details = tuple(f"part {number}" for number in range(count))
-    text = render(dangers=(danger("prod-text.0", "prod-text loses alarms", details=details),))
-    assert "  - part 0\n  - part 1\n  - part 2\n  - part 3\n" in text
-    assert (f"  <summary>all {count}</summary>" in text) == is_collapsed
-
-
 def test_json() -> None:
     content = json.loads(to_json(replace(REPORT, gaps=(Gap(part="dev", reason="no base"),))))
     assert (content["complete"], content["gaps"]) == (
@@ -237,8 +166,3 @@ def test_lone_surrogate_is_escaped(tmp_path: Path) -> None:
     write_outputs(replace(REPORT, notes=("note \ud800",)), tmp_path)
     assert "- note \\ud800\n" in (tmp_path / "review.md").read_text()
     assert json.loads((tmp_path / "review.json").read_text())["notes"] == ["note \ud800"]
-
-
-def test_gap_with_several_lines() -> None:
-    report = replace(REPORT, gaps=(Gap(part="dev", reason="SF2: <Role>\nthe templates are in x"),))
-    assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in markdown.render(report)

@@ -42,8 +42,7 @@ DANGERS: dict[str, tuple[Plan, str]] = {
     "smaller batches": (with_signature(max_batch_size=4), "fail: batches up to 4, before 8"),
     "variant renamed": (
         with_endpoint(variants={"Other": variant()}),
-        "rejected_updates: the update of prod-text is rejected before it begins: SageMaker does "
-        "not add, remove or rename variants; clients with TargetVariant AllTraffic would fail",
+        "rejected_updates: the update of prod-text is rejected before it begins: SageMaker does",
     ),
     "another hosting mode": (
         with_endpoint(hosting="single-model"),
@@ -59,8 +58,7 @@ DANGERS: dict[str, tuple[Plan, str]] = {
     "maximum times ten": (with_variant(high=100), "multiplied_capacity: AllTraffic of prod-text"),
     "stateful model": (
         with_endpoint(models={"minilm": STATEFUL}),
-        "split_sequences: minilm of prod-text uses sequence batching, but SageMaker sends the "
-        "requests of a sequence to up to 10 instances",
+        "split_sequences: minilm of prod-text uses sequence batching, but SageMaker sends the",
     ),
     "another region": (plan_of(region="eu-west-1"), "new_environment: prod moves, us-east-1 of"),
     "no production": (plan_of(production=False), "no_longer_production: prod is no longer"),

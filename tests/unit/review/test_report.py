@@ -18,7 +18,6 @@ from tests.unit.review.edits import plan_of, variant
 from tests.unit.review.resources import RESOURCES
 from tests.unit.test_repository import ROOT
 
-TEMPLATE = "assemblies/prod/prod-text.template.json"
 Review = Callable[..., StageReview]
 
 

@@ -68,26 +68,8 @@ def test_harmless_stack_settings() -> None:
         assert not dangers(comparison)
 
 
-def test_same_setting_of_several_stacks_is_one_danger() -> None:
-    def tag_dangers(tag: str) -> list[Any]:
-        after = {name: {**SETTINGS, "tags": tag} for name in ("a", "b")}
-        sides = {"a": SETTINGS, "b": SETTINGS}, after
-        return list(dangers(Comparison("prod", TEMPLATES, TEMPLATES, PROD, PROD, settings=sides)))
-
-    ((first,), (second,)) = tag_dangers("x"), tag_dangers("y")
-    assert first.message == 'a, b: tags: {"team": "ml"} -> x'
-    assert first.key != second.key
-
-
 def resource(kind: str, **properties: Any) -> dict[str, Any]:
     return {"Example": {"Type": kind, "Properties": properties}}
-
-
-def with_properties(name: str, **properties: Any) -> dict[str, Any]:
-    """Return RESOURCES with changed properties of a resource."""
-    resources = copy.deepcopy(RESOURCES)
-    resources[name]["Properties"].update(properties)
-    return resources
 
 
 ALARM = {
@@ -261,7 +243,6 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
     ("new", "reason"),
     [
         (role({"Action": "*", "Resource": "*"}), "may do everything"),
-        (role({"NotAction": "iam:*", "Resource": "*"}), "may do everything"),
         (role({"Action": "s3:*", "Resource": "arn:aws:s3:::b/*"}), "may do everything in a"),
         (role({"Action": "s3:Get*", "Resource": "*"}), "reaches all data"),
         (role({"Action": "kms:Decrypt", "Resource": "arn:aws:kms:us-east-1:1:key/*"}), "reaches"),
@@ -275,17 +256,9 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
         ),
         (role({"Action": "iam:PassRole", "Resource": "*"}), "allows privilege escalation"),
         (role({"Action": "s3:GetObject", "Resource": "arn:aws:s3:::bucket/*"}), None),
-        (role({"Action": "ec2:DescribeSubnets", "Resource": "*"}), None),
         (role(trusts={"AWS": "arn:aws:iam::999999999999:root"}), "admits a principal outside"),
         (role(trusts={"AWS": "arn:aws:iam::111111111111:root"}), None),
         (role(trusts={"AWS": "999999999999"}), "admits a principal outside"),
-        (
-            resource(
-                "AWS::IAM::Role",
-                ManagedPolicyArns=["arn:aws:iam::aws:policy/AmazonS3FullAccess"],
-            ),
-            "has a full-access policy managed by AWS",
-        ),
         (
             resource(
                 "AWS::IAM::Role",
@@ -356,17 +329,6 @@ def test_no_longer_production_includes_only_its_own_alarms() -> None:
     development = PROD.model_copy(update={"production": False})
     rules = [rule for rule, _ in review_dangers(before, after, plan_after=development)]
     assert rules == ["no_longer_production", "lost_alarms"]
-
-
-def test_unknown_region_and_instance_type() -> None:
-    gpu = {**ALARM, "MetricName": "GPUUtilization",
-           "Dimensions": [{"Name": "VariantName", "Value": "AllTraffic"}]}  # fmt: skip
-    before = {**copy.deepcopy(RESOURCES), **resource("AWS::CloudWatch::Alarm", **gpu)}
-    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": 1})}
-    variants = {"AllTraffic": variant("ml.old.xlarge")}
-    moved_stage = plan_of(endpoint={"variants": variants}, region="xx-nowhere-1")
-    rules = [rule for rule, _ in review_dangers(before, after, plan_before=moved_stage)]
-    assert rules == ["new_environment", "weakened_alarms"]
 
 
 def test_moved_stage_is_compared_without_region_and_account() -> None:

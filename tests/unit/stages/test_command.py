@@ -35,16 +35,6 @@ def test_stage_files_reference_the_json_schema() -> None:
         assert first == "# yaml-language-server: $schema=stage.schema.json", name
 
 
-def test_listing_has_a_line_per_stage(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [line.split() for line in output_of([], capsys).splitlines()]
-    assert rows == [
-        [name, stage.region, stage.release, *", ".join(stage.endpoints).split()]
-        for name in stages.stage_names()
-        for stage in [stages.load_stage(name)]
-    ]
-    assert ["dev", "us-east-1", "25.09", "text"] in rows
-
-
 def test_invalid_stage_does_not_hide_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,10 +35,6 @@ def only_model(endpoint: PlannedEndpoint) -> PlannedModel:
     return model
 
 
-def targets(endpoint: PlannedEndpoint) -> list[str]:
-    return [archive.target for archive in only_model(endpoint).archives.values()]
-
-
 def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
     with pytest.raises(LocatedErrors) as raised:
         StagePlan.of("dev", stage(**settings))
@@ -51,11 +47,6 @@ def test_variants_with_the_same_gpu_share_an_archive() -> None:
     assert [pool.prefix for pool in pools] == 2 * ["text/cuda-25.09-sm86/"]
     model = only_model(endpoint)
     assert [*model.archives] == [f"text/cuda-25.09-sm86/minilm-{model.version}.tar.gz"]
-
-
-def test_variants_with_different_gpus_have_separate_archives() -> None:
-    endpoint = plan(variants={"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}})
-    assert targets(endpoint) == ["cuda-25.09-sm86", "cuda-25.09-sm89"]
 
 
 def test_pools_with_different_gpus_have_separate_archives() -> None:

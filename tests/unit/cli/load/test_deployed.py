@@ -76,17 +76,6 @@ def test_description_has_the_cost_per_hour(sagemaker: FakeSageMaker) -> None:
     assert not local.is_production
 
 
-def test_instances_of_pools_are_counted_by_type(sagemaker: FakeSageMaker) -> None:
-    pools = [
-        {"InstanceType": "ml.g5.xlarge", "CurrentInstanceCount": 1},
-        {"InstanceType": "ml.g6.2xlarge", "CurrentInstanceCount": 3},
-    ]
-    variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": 4, "InstancePools": pools}
-    sagemaker.endpoint = ENDPOINT | {"ProductionVariants": [variant]}
-    endpoint = DeployedEndpoint.read("prod-text", Path("stages"))
-    assert endpoint.instances == {"ml.g5.xlarge": 1, "ml.g6.2xlarge": 3}
-
-
 def test_components_cannot_be_sized(
     sagemaker: FakeSageMaker,
     monkeypatch: pytest.MonkeyPatch,
@@ -212,37 +201,3 @@ def test_size_saves_the_rate_of_one_instance(
         50,
         "25.09",
     )
-
-
-def test_endpoint_that_scales_during_the_test_is_not_sized(
-    sizing_folder: Path,
-    sagemaker: FakeSageMaker,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    async def measure(*_: Any) -> list[Any]:
-        variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": 3}
-        sagemaker.endpoint = ENDPOINT | {"ProductionVariants": [variant]}
-        return [step(100, p95=38)]
-
-    monkeypatch.setattr(Generator, "measure", measure)
-    assert parse_command(SIZE)() == 1
-    assert "prod-text scaled during the test" in capsys.readouterr().err
-    assert not sizing_folder.exists()
-
-
-def test_invalid_numbers_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    for option in ("--rate=0", "--rate=nan", "--callers=0", "--callers=257"):
-        with pytest.raises(SystemExit) as raised:
-            parse_command(["load", "dev-text/minilm", option])()
-        assert raised.value.code == 2
-    for option in ("--steps=0", "--growth=1", "--mix=mix.yaml"):
-        with pytest.raises(SystemExit) as raised:
-            parse_command(["load", "dev-text/minilm", "--rate=1", option])()
-        assert raised.value.code == 2
-    assert "--growth 1: write more than 1" in capsys.readouterr().err
-
-
-def test_endpoint_without_a_stage_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parse_command(["load", "unknown/minilm", "--rate", "1"])() == 1
-    assert "endpoint unknown does not begin with the name of a stage" in capsys.readouterr().err

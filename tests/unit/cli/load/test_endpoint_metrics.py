@@ -1,6 +1,6 @@
 """Tests of the CloudWatch metrics of the steps of a load test."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -95,30 +95,3 @@ def test_step_without_a_new_value_has_the_minute_in_which_it_begins(
     first, second = metrics(monkeypatch, cloudwatch, 20, 20)
     assert first == {"CPUUtilization": 10, "ModelLatency": 3}
     assert second == {"CPUUtilization": 100, "ModelLatency": 3}  # a minute begins in this step
-
-
-def test_triton_metrics_are_read_if_they_are_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = load_stage("prod", STAGES)
-    text = config.endpoints["text"].model_copy(update={"publish_metrics": True})
-    published = config.model_copy(update={"endpoints": {"text": text}})
-    cloudwatch = FakeCloudWatch(
-        CPUUtilization=[1] * 9, TritonQueue=[30] * 9, TritonCompute=[10] * 9
-    )
-    monkeypatch.setattr(boto3, "client", lambda *_: cloudwatch)
-    steps = [step(1, start=START, seconds=120)]
-    [measured] = add_metrics([endpoint(config=published)], steps, lambda _: None)
-    assert measured.metrics["prod-text/AllTraffic"]["TritonQueueShare"] == 0.75
-    expressions = [
-        query["Expression"]
-        for query in cloudwatch.requests[0]["MetricDataQueries"]
-        if "Expression" in query
-    ]
-    name = 'Namespace="Triton/prod-text" MetricName="nv_inference_queue_duration_us"'
-    assert expressions[0] == f"SUM(SEARCH('{name}', 'Sum', 60))"
-
-
-def test_wait_for_metrics_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boto3, "client", lambda *_: FakeCloudWatch())
-    old = step(1, start=datetime.now(UTC) - timedelta(hours=1))
-    [measured] = add_metrics([endpoint()], [old], lambda _: pytest.fail("waited"))
-    assert measured.metrics == {"prod-text/AllTraffic": {}}

@@ -1,18 +1,13 @@
 """Tests of cache hit rates and of fleets for many models."""
 
-import json
 from collections import OrderedDict
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import platform_facts
-from cli.dispatch import parse_command
 from cli.load.cache import hit_rates, zipf
 from cli.load.fleet import Demand, assign_shares, plan_fleet
 
-ROOT = Path(__file__).parents[4]
 DEMAND = Demand(models=1000, exponent=1.1, rps=500, model_mib=400, hits=0.9)
 
 
@@ -69,58 +64,6 @@ def test_two_models_of_an_endpoint_cost_half_of_two_endpoints() -> None:
     assert fleet.separate_usd == 2 * fleet.monthly_usd
 
 
-def test_measured_rate_adds_instances_to_busy_endpoints() -> None:
-    fleet = plan_fleet(DEMAND, "ml.g5.xlarge", 20, "us-east-1")
-    assert fleet
-    smallest = plan_fleet(DEMAND, "ml.g5.xlarge", None, "us-east-1")
-    assert smallest
-    assert fleet.endpoints == smallest.endpoints
-    assert 2 * fleet.endpoints < fleet.instances < 60 * fleet.endpoints
-    assert fleet.needed_rps <= 20 < smallest.needed_rps
-    assert smallest.separate_instances == 2 * 1000 < fleet.separate_instances
-
-
 def test_instance_type_without_memory_for_a_model_has_no_plan() -> None:
     demand = Demand(models=2, exponent=1.0, rps=1, model_mib=30_000, hits=0.9)
     assert plan_fleet(demand, "ml.g5.xlarge", None, "us-east-1") is None
-
-
-def test_table_has_assumptions_and_measured_rates(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "models" / "m" / "tests" / "sizing"
-    folder.mkdir(parents=True)
-    result = {"model": "m", "version": "0", "latency_ms": {"p95": 9}, "max_rps": 60}
-    for number, machine in enumerate(("ml.g5.xlarge", "laptop")):
-        content = {**result, "date": f"2026-11-2{number}", "measured_on": machine}
-        (folder / f"{machine}.json").write_text(json.dumps(content))
-    file = tmp_path / "fleets.json"
-    command = ["size", "m", "--models", "100", "--traffic", "zipf:1.1", "--rps", "50"]
-    assert parse_command([*command, "--json", str(file)])() == 0
-    printed = capsys.readouterr().out
-    assert " of 60" in next(line for line in printed.splitlines() if "ml.g5.xlarge" in line)
-    assert " of ?" in next(line for line in printed.splitlines() if "ml.m5.xlarge" in line)
-    assert "laptop" not in printed
-    assumptions = printed.partition("assumptions:\n")[2].splitlines()
-    sources = ("unsourced", "our choice", "guide", f"prices of {platform_facts.prices().date}")
-    for line in assumptions:
-        assert any(source in line for source in sources), line
-    fleets = json.loads(file.read_text())
-    assert fleets == sorted(fleets, key=lambda fleet: fleet["monthly_usd"])
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--traffic", "zipf"],
-        ["--traffic", "uniform:1"],
-        ["--hits", "1.5"],
-        ["--instance", "ml.g9.xlarge=3"],
-        ["--instance", "ml.g5.xlarge=-3"],
-    ],
-)
-def test_invalid_fleet_options_are_usage_errors(options: list[str]) -> None:
-    with pytest.raises(SystemExit) as raised:
-        parse_command(["size", "--models", "9", "--rps", "5", *options])()
-    assert raised.value.code == 2

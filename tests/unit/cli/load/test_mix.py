@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from cli.dispatch import parse_command
-from cli.errors import CommandError
 from cli.load import mix
 from cli.load.mix import ModelTarget
 from cli.load.request_inputs import GENERATED, Request, model_requests, random_requests
@@ -78,32 +77,3 @@ def test_generated_inputs_match_the_signature(
     random = np.random.default_rng(0)
     [request] = model_requests(A, signature, GENERATED, tmp_path, random)
     to_arrays(signature, request.inputs)
-
-
-def test_inputs_of_golden_json_or_generated_inputs(tmp_path: Path) -> None:
-    (tmp_path / "a" / "tests").mkdir(parents=True)
-    (tmp_path / "a" / "tests" / "golden.json").write_text(
-        '{"inputs": {"X": {"datatype": "FP32", "shape": [1, 2], "data": [0.5]}}}'
-    )
-    signature, random = entry(Tensor("X", "FP32", (-1, 2))), np.random.default_rng(0)
-    [expected] = model_requests(A, signature, None, tmp_path, random)
-    assert expected.inputs["X"].tolist() == [[0.5, 0.5]]
-    [generated] = model_requests(B, signature, None, tmp_path, random)
-    assert generated.inputs["X"].shape == (1, 2)
-
-
-def test_inputs_from_files_of_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "b").mkdir()
-    for path, value in {"1.json": 1, "2.json": 2, "b/3.json": 3}.items():
-        (tmp_path / path).write_text(f'{{"X": [[{value}]]}}')
-    signature, random = entry(Tensor("X", "FP32", (-1, 1))), np.random.default_rng(0)
-    inputs = [
-        [
-            request.inputs
-            for request in model_requests(target, signature, str(tmp_path), tmp_path, random)
-        ]
-        for target in (A, B)
-    ]
-    assert inputs == [[{"X": [[1]]}, {"X": [[2]]}], [{"X": [[3]]}]]
-    with pytest.raises(CommandError, match=r"nowhere: no \*\.json file"):
-        model_requests(A, signature, "nowhere", tmp_path, random)

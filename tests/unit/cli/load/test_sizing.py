@@ -12,7 +12,6 @@ from cli.load.ramp import Objective
 from cli.load.sizing import Sizing
 from model_build.digest import model_files
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
-from review.measured_rates import LAPTOP
 from tests.unit.cli.load.support import step
 
 
@@ -46,20 +45,6 @@ def test_stage_lines_use_half_of_the_sustained_rate() -> None:
         "# 2,056 to 7,197 USD a month by prices of 2025-02-03",
     ]
     assert sizing(production=False).stage_lines(1, 30)[0] == "instance_count: 1"
-
-
-def test_unknown_price_is_reported() -> None:
-    lines = sizing(region="eu-west-1").stage_lines(1, 200)
-    assert lines[-1] == ("# no price: ml.g5.xlarge in eu-west-1 is not in the table of 2025-02-03")
-
-
-def test_result_of_a_laptop_has_a_warning() -> None:
-    gpu = sizing(measured_on=LAPTOP)
-    assert gpu.stage_lines(1, 200) == [
-        "# measured on a laptop: not valid for the GPU of ml.g5.xlarge"
-    ]
-    cpu = sizing(measured_on=LAPTOP, instance_type="ml.m5.xlarge")
-    assert cpu.stage_lines(1, 200)[-1] == "# measured on a laptop: measure again on ml.m5.xlarge"
 
 
 def test_result_is_saved_without_changing_the_model_version(tmp_path: Path) -> None:
@@ -101,11 +86,6 @@ def test_bottleneck_of_a_step(metrics: dict[str, float], limit: str, figures: st
     name, reason = find_bottleneck(step(10, p95=100, metrics={"text/v": metrics}), LIGHTEST)
     assert name == limit
     assert figures in reason
-
-
-def test_slow_model_without_a_queue_is_unknown() -> None:
-    slow = step(10, p95=20, metrics={"text/v": {"ModelLatency": 9.5, "CPUUtilization": 20.0}})
-    assert find_bottleneck(slow, LIGHTEST)[0] == "unknown"
 
 
 def test_saturated_load_generator_is_the_bottleneck() -> None:

@@ -2,7 +2,6 @@
 
 import io
 import json
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,14 +12,12 @@ from botocore.response import StreamingBody
 from cli.status.report import (
     Alarm,
     CatalogModel,
-    ComponentStatus,
     EndpointStatus,
     Report,
     VariantStatus,
     read_report,
 )
 from plan.document import ENDPOINT_KEY, PlannedPool
-from plan.stage_record import Event
 from platform_facts.rules.catalog import entry_text
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
 from tests.unit.plan.plans import make_endpoint, make_variant
@@ -88,16 +85,6 @@ def test_endpoint_has_its_variants(aws: Aws) -> None:
     assert _report(aws).endpoints == [EndpointStatus("prod-text", "InService", None, [variant])]
 
 
-def test_variant_with_several_instance_types(aws: Aws) -> None:
-    description = _description("prod-text")
-    pools = {"ml.g6.xlarge": 0, "ml.g5.xlarge": 2}
-    description["ProductionVariants"][0]["InstancePools"] = [
-        {"InstanceType": name, "CurrentInstanceCount": count} for name, count in pools.items()
-    ]
-    aws.answers["sagemaker.DescribeEndpoint"] = description
-    assert _report(aws).endpoints[0].variants[0].instance_types == pools
-
-
 def test_report_has_only_resources_of_the_stage(aws: Aws) -> None:
     """The names of the stage prod-eu begin with "prod-" too."""
     summaries = [_summary(name) for name in ("my-prod-text", "prod-eu-text", "prod-text")]
@@ -135,14 +122,6 @@ def test_models_are_those_of_valid_catalog_entries(aws: Aws) -> None:
     ]
 
 
-def test_catalogs_of_all_stages_are_found(aws: Aws) -> None:
-    aws.answers["dynamodb.ListTables"] = {"TableNames": ["orders", "triton-catalog-dev"]}
-    aws.answers["dynamodb.Scan"] = _items({"text#minilm": json.dumps(ENTRY)})
-    assert [model.stack for model in _report(aws, None).models] == ["dev-text"]
-    (request,) = aws.requests("dynamodb.Scan")
-    assert request["TableName"] == "triton-catalog-dev"
-
-
 def _items(texts: dict[str, str]) -> dict[str, Any]:
     """Return the answer of Query, Scan or BatchGetItem with current items: key -> text."""
     items = [
@@ -155,50 +134,6 @@ def _items(texts: dict[str, str]) -> dict[str, Any]:
         for key, text in texts.items()
     ]
     return {"Items": items, "Count": len(items)}
-
-
-def _catalog_of_components(*models: str) -> dict[str, Any]:
-    entries = {
-        model: {**ENTRY, "model": model, "endpoint": NIGHT, "target_model": None, "version": "1"}
-        for model in models
-    }
-    return _items(
-        {
-            f"night#{model}": json.dumps({**entry, "inference_component": f"{NIGHT}-{model}"})
-            for model, entry in entries.items()
-        }
-    )
-
-
-def test_components_have_copies_or_are_reported_as_missing(aws: Aws) -> None:
-    def describe(request: dict[str, str]) -> Any:
-        name = request["InferenceComponentName"]
-        if name.endswith("deleted"):
-            raise error("ValidationException", f'Could not find inference component "{name}".')
-        arn = f"arn:aws:sagemaker:us-east-1:111122223333:inference-component/{name}"
-        is_asleep = name.endswith("asleep")
-        return {
-            "InferenceComponentName": name,
-            "InferenceComponentArn": arn,
-            "EndpointName": NIGHT,
-            "EndpointArn": _summary(NIGHT)["EndpointArn"],
-            "CreationTime": NOW,
-            "LastModifiedTime": NOW,
-            "InferenceComponentStatus": "InService" if is_asleep else "Updating",
-            "FailureReason": "no room",
-            "RuntimeConfig": {
-                "DesiredCopyCount": 0 if is_asleep else 2,
-                "CurrentCopyCount": 0 if is_asleep else 1,
-            },
-        }
-
-    aws.answers["dynamodb.Scan"] = _catalog_of_components("asleep", "bert", "deleted")
-    aws.answers["sagemaker.DescribeInferenceComponent"] = describe
-    assert _report(aws).components == [
-        ComponentStatus(f"{NIGHT}-asleep", NIGHT, "InService", copies=0, desired_copies=0),
-        ComponentStatus(f"{NIGHT}-bert", NIGHT, "Updating", "no room", copies=1, desired_copies=2),
-        ComponentStatus(f"{NIGHT}-deleted", NIGHT, "does not exist"),
-    ]
 
 
 def test_denied_sections_are_listed(aws: Aws) -> None:
@@ -215,15 +150,6 @@ def test_denied_sections_are_listed(aws: Aws) -> None:
 def test_error_other_than_denied_access_is_raised(aws: Aws) -> None:
     aws.answers["cloudwatch.DescribeAlarms"] = error("InternalServiceFault")
     with pytest.raises(ClientError, match="InternalServiceFault"):
-        _report(aws)
-
-
-def test_endpoint_deleted_after_listing_is_omitted(aws: Aws) -> None:
-    missing = error("ValidationException", 'Could not find endpoint "prod-text".')
-    aws.answers["sagemaker.DescribeEndpoint"] = missing
-    assert _report(aws).endpoints == []
-    aws.answers["sagemaker.DescribeEndpoint"] = error("ValidationException", "Something else")
-    with pytest.raises(ClientError, match="Something else"):
         _report(aws)
 
 
@@ -284,80 +210,3 @@ def test_differences_of_endpoint_and_catalog_and_bucket(aws: Aws) -> None:
     assert (entry.subject, entry.text) == ("text/minilm", "the catalog has no entry")
     assert entry.command == "make deliver STAGE=prod"
     assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz does not exist"
-
-
-def test_stack_of_an_older_version_is_named(aws: Aws) -> None:
-    _deploy_stack(aws, "another")
-    template = {"Resources": TEMPLATE["Resources"]}
-    aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(template)}
-    text = "deployed by an older version: endpoint and archives are not compared"
-    assert text in [difference.text for difference in _report(aws).differences]
-
-
-def test_failed_stack_is_the_only_difference(aws: Aws) -> None:
-    _deploy_stack(aws, "another", status="UPDATE_ROLLBACK_FAILED")
-    (stack,) = _report(aws).differences
-    assert (stack.subject, stack.text) == ("prod-text", "the stack is UPDATE_ROLLBACK_FAILED")
-
-
-def test_deleted_endpoint_is_a_difference(aws: Aws) -> None:
-    """ListEndpoints does not return it; the catalog still has its models."""
-    _deploy_stack(aws, "another")
-    items = _items({"text#minilm": json.dumps(ENTRY)})
-    missing = error("ValidationException", 'Could not find endpoint "prod-text".')
-    aws.answers |= {
-        "dynamodb.Scan": items,
-        "dynamodb.Query": items,
-        "dynamodb.BatchGetItem": {"Responses": {"triton-catalog-prod": items["Items"]}},
-        "sagemaker.ListEndpoints": {"Endpoints": []},
-        "sagemaker.DescribeEndpoint": missing,
-    }
-    endpoint, _ = _report(aws).differences
-    assert endpoint.subject == "prod-text"
-    assert endpoint.text.startswith("does not exist: it was deleted. It cannot be invoked")
-
-
-def test_deploy_by_hand_is_a_difference(aws: Aws) -> None:
-    _deploy_stack(aws, "prod-text")
-    delivered = Event(stage="prod", action="deliver", who="ada", versions={}, commit="c" * 40)
-    delivered = replace(delivered, stacks={"prod-text": "the digest of another template"})
-    body = json.dumps(asdict(delivered.end("delivered", ""))).encode()
-
-    def get_object(request: dict[str, Any]) -> Any:
-        if not request["Key"].startswith("history/"):
-            return _get_object(request)
-        return {"Body": StreamingBody(io.BytesIO(body), len(body))}
-
-    key = f"history/{delivered.name}.ended.json"
-    aws.answers |= {"s3.ListObjectsV2": {"Contents": [{"Key": key}]}, "s3.GetObject": get_object}
-    stack = _report(aws).differences[-1]
-    assert stack.subject == "prod-text"
-    assert stack.text.startswith("deployed by hand after the delivery of ")
-    assert stack.command == "cdk diff -c stage=prod"
-
-
-def test_deleted_stack_is_a_difference(aws: Aws) -> None:
-    """Its catalog entries are deleted too; only the record of deliveries has the endpoint."""
-    _deploy_stack(aws, "another")
-    versions = {"text/minilm": "a"}
-    delivered = Event(
-        stage="prod", action="deliver", who="ada", versions=versions, commit="c" * 40
-    ).end("delivered")
-    body = json.dumps(asdict(delivered)).encode()
-    key = f"history/{delivered.name}.ended.json"
-    models = aws.answers["cloudformation.DescribeStacks"]
-
-    def describe_stacks(request: dict[str, Any]) -> Any:
-        if request["StackName"] != "prod-models":
-            raise error("ValidationError")
-        return models
-
-    aws.answers |= {
-        "sagemaker.ListEndpoints": {"Endpoints": []},
-        "cloudformation.DescribeStacks": describe_stacks,
-        "s3.ListObjectsV2": {"Contents": [{"Key": key}]},
-        "s3.GetObject": {"Body": StreamingBody(io.BytesIO(body), len(body))},
-    }
-    (stack,) = _report(aws).differences
-    assert (stack.subject, stack.command) == ("prod-text", "make deliver STAGE=prod")
-    assert stack.text == "the stack does not exist: it was deleted"

@@ -11,8 +11,6 @@ import pytest
 from cli import status
 from cli.status.report import (
     Alarm,
-    CatalogModel,
-    ComponentStatus,
     EndpointStatus,
     Report,
     VariantStatus,
@@ -61,14 +59,6 @@ def test_stage_is_read_in_its_region(calls: list[Any], capsys: pytest.CaptureFix
     ]
 
 
-def test_all_stages_are_read_in_the_configured_region(
-    calls: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    assert _run() == 0
-    assert calls == [("eu-west-1", None)]
-
-
 def test_json_has_all_sections_and_times_with_zone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,13 +69,6 @@ def test_json_has_all_sections_and_times_with_zone(
     report = json.loads(capsys.readouterr().out)
     assert list(report) == ["endpoints", "models", "components", "alarms", "differences", "denied"]
     assert report["alarms"][0]["since"] == "2026-11-22T10:06:00+00:00"
-
-
-def test_lines_are_not_broken_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """By default, rich breaks lines of a pipe at 80 columns."""
-    archive = f"minilm-{'0' * 100}.tar.gz"
-    report = replace(REPORT, models=[CatalogModel("dev-text", "minilm", "1", archive, "dev-text")])
-    assert archive in _printed(monkeypatch, capsys, report)
 
 
 def test_all_problems_are_printed(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -110,25 +93,3 @@ def test_all_problems_are_printed(monkeypatch: pytest.MonkeyPatch, capsys: Any) 
     assert "critical: share of 5xx answers of dev-text" in output
     assert "dev-2: Crossed \\u001b[2J." in output
     assert "not shown: models: no permission" in output
-
-
-def test_instances_are_shown_by_type(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    variant = VariantStatus("AllTraffic", 1.0, 2, 2, {"ml.g6.xlarge": 0, "ml.g5.xlarge": 2})
-    output = _printed(
-        monkeypatch, capsys, Report([EndpointStatus("dev-text", "InService", None, [variant])])
-    )
-    assert "AllTraffic  2/2        0 ml.g6.xlarge" in output
-    assert output.splitlines()[-1].strip() == "2 ml.g5.xlarge"
-
-
-def test_components_are_shown_with_failure_reasons(
-    monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    component = ComponentStatus("dev-night-minilm", "dev-night", "Failed", "No room.", 0, 2)
-    output = _printed(monkeypatch, capsys, replace(REPORT, components=[component]))
-    assert "dev-night-minilm Failed: No room." in output
-    assert "dev-night-minilm  Failed  0/2" in output
-
-
-def test_account_without_endpoints(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    assert _printed(monkeypatch, capsys, Report([])) == "no endpoint is deployed\n"

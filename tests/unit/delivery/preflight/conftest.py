@@ -69,11 +69,6 @@ def denied(action: str) -> ClientError:
     return error("AccessDeniedException", message, action.partition(":")[2])
 
 
-def not_deployed() -> ClientError:
-    """Return CloudFormation's error for a stack that does not exist."""
-    return error("ValidationError", "Stack with id prod-text does not exist")
-
-
 def resources(**physical: str) -> dict[str, Any]:
     """Return an answer of ListStackResources."""
     return {

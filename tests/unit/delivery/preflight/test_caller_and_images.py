@@ -32,18 +32,6 @@ def test_caller_is_compared_with_the_stage_account(
     assert ACCOUNT in findings[0].message
 
 
-def test_existing_image_is_ok(make_account: MakeAccount, aws: Aws) -> None:
-    aws.answers["ecr.BatchGetImage"] = {"images": [{"imageManifest": "{}"}], "failures": []}
-    (finding,) = checks.check_images(
-        make_account(prod_text=endpoint_stack(), prod_vision=endpoint_stack())
-    )
-    assert finding.verdict is OK
-    (request,) = aws.requests("ecr.BatchGetImage")
-    assert request["registryId"] == "763104351884"
-    assert request["repositoryName"] == "sagemaker-tritonserver"
-    assert request["imageIds"] == [{"imageTag": "25.09-py3"}]
-
-
 @pytest.mark.parametrize(
     ("answer", "verdict", "text"),
     [

@@ -1,6 +1,5 @@
 """Tests of the preflight command, its output, and the preflight of a delivery."""
 
-import json
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,8 +18,6 @@ from delivery.preflight.account import (
     CheckFinding,
     NoCredentials,
     Verdict,
-    as_json,
-    caller,
     ok,
     refused,
     table,
@@ -49,17 +46,6 @@ def test_table_has_marks_and_fixes_and_counts() -> None:
         "",
         "1 ok, 1 refused, 1 unknown",
     ]
-
-
-def test_json_has_every_finding() -> None:
-    (_, refused_finding, _) = json.loads(as_json(FINDINGS))["findings"]
-    assert refused_finding == {
-        "check": "images",
-        "subject": "b",
-        "verdict": "refused",
-        "message": "does not exist",
-        "fix": "choose another",
-    }
 
 
 def passing_check(_: Account) -> Iterator[CheckFinding]:
@@ -121,12 +107,6 @@ def test_missing_credentials_are_reported_in_one_line(
     assert captured.out == ""
 
 
-def test_invalid_credentials_are_an_error(aws: Aws) -> None:
-    aws.answers["sts.GetCallerIdentity"] = error("InvalidClientTokenId", "The token is invalid.")
-    with pytest.raises(NoCredentials, match=r"The token is invalid\. Or us-east-1 is not"):
-        caller(aws.session)
-
-
 def run_preflight(
     aws: Aws,
     monkeypatch: pytest.MonkeyPatch,
@@ -147,16 +127,6 @@ def test_refused_finding_ends_a_delivery(aws: Aws, monkeypatch: pytest.MonkeyPat
     assert "does not exist" in str(refused.value)
     assert "IGNORE_PREFLIGHT=1" in str(refused.value)
     assert "a: exists" not in str(refused.value)
-
-
-def test_delivery_continues_after_unknown_or_ignored_findings(
-    aws: Aws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run_preflight(aws, monkeypatch, FINDINGS, ignore_findings=True)
-    run_preflight(aws, monkeypatch, [FINDINGS[2]])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if line.startswith("!")] == ["! b: does not exist"]
-    assert lines[-1] == "? not checked: c: no permission (a:B)"
 
 
 def test_delivery_without_credentials_ends(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:

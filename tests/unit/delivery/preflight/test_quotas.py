@@ -10,7 +10,6 @@ from plan.document import Limits, PlannedPool
 from tests.unit.delivery.preflight.conftest import (
     Aws,
     MakeAccount,
-    denied,
     error,
     quotas,
     run_endpoints,
@@ -138,26 +137,3 @@ def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
     findings = list(check_instances(make_account(plan=endpoint(count=1))))
     assert "0 run" in findings[1].message
     assert [finding.subject for finding in findings if finding.verdict is UNKNOWN] == ["no-config"]
-
-
-@pytest.mark.parametrize("operation", ["DescribeEndpoint", "DescribeEndpointConfig"])
-def test_denied_endpoint_is_unknown_and_others_count(
-    make_account: MakeAccount, aws: Aws, operation: str
-) -> None:
-    run_endpoints(aws, other_team=("ml.g5.xlarge", 3), ours=("ml.g5.xlarge", 4))
-    answer: Any = aws.answers[f"sagemaker.{operation}"]
-
-    def answer_or_deny(request: dict[str, Any]) -> dict[str, Any]:
-        if "other-team" in request.values():
-            raise denied(f"sagemaker:{operation}")
-        result: dict[str, Any] = answer(request)
-        return result
-
-    aws.answers[f"sagemaker.{operation}"] = answer_or_deny
-    set_quotas(aws, {G5: 9, ALL: 9})
-    _, first, denied_endpoint = check_instances(make_account(plan=endpoint(count=1)))
-    assert "4 run, this deploy starts 1" in first.message
-    assert (denied_endpoint.subject, denied_endpoint.verdict) == ("other-team", UNKNOWN)
-    assert denied_endpoint.message == (
-        f"no permission (sagemaker:{operation}): its instances are not counted"
-    )

@@ -50,11 +50,6 @@ def test_build_writes_archive_and_manifest_to_the_output_folder(
     assert f"packing {to}/{name}.tar.gz\n" in captured.err
 
 
-def test_output_that_cannot_be_made_is_one_line(doubled: Path, fail: Fail) -> None:
-    message = fail("build", doubled, *TARGET, "--output", "/dev/null/x")
-    assert message == "--output /dev/null/x: Not a directory: write a folder that you may write to"
-
-
 def test_alternative_is_selected_by_path_or_option(
     doubled_with_alternative: Path, tmp_path: Path, fail: Fail, succeed: Succeed
 ) -> None:
@@ -65,59 +60,4 @@ def test_alternative_is_selected_by_path_or_option(
     succeed("build", doubled_with_alternative, *TARGET, *to)
 
 
-def test_unknown_alternative_error_lists_the_known_ones(
-    doubled_with_alternative: Path, fail: Fail
-) -> None:
-    error = fail(
-        "build", doubled_with_alternative, "--alternative", "onx", *TARGET, "--output", "o", code=2
-    )
-    assert error == "no alternative onx: the recipe has onnx"
-    (doubled_with_alternative / "recipe.yaml").write_text("description: x\n")
-    error = fail(
-        "build", doubled_with_alternative, "--alternative", "onnx", *TARGET, "--output", "o", code=2
-    )
-    assert error == "no alternative onnx: the recipe has none"
-
-
-def test_packages_for_an_unknown_python_are_refused(
-    doubled: Path, tmp_path: Path, fail: Fail
-) -> None:
-    (doubled / "recipe.yaml").write_text(
-        "description: x\nfiles:\n"
-        "  double/1/site-packages: { to: python-packages, requirements: double/requirements.txt }\n"
-    )
-    error = fail("build", doubled, "--target", "cpu-21.08", "--output", tmp_path)
-    assert error == "the Python version of Triton 21.08 is not known"
-
-
 # Arguments
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        ("models", "models is not a model; models in it: models/doubled"),
-        ("models/dubled", "no model 'dubled' in models: did you mean doubled? models are doubled"),
-        ("model/dubled", "no model 'dubled' in models: did you mean doubled? models are doubled"),
-    ],
-)
-def test_folder_without_a_model_error_lists_models(
-    doubled: Path, model: str, message: str, fail: Fail, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(doubled.parent.parent)
-    error = fail("build", model, *TARGET, "--output", ".", code=2)
-    assert error == f"argument MODEL: {message}"
-
-
-def test_unknown_target_is_refused(doubled: Path, fail: Fail) -> None:
-    error = fail("build", doubled, "--target", "cuda-25.10-sm86", "--output", ".", code=2)
-    assert error.startswith(
-        'argument --target: no SageMaker Triton release "25.10": did you mean 25.09 or '
-    )
-
-
-def test_model_is_selected_by_name(
-    doubled: Path, succeed: Succeed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(doubled.parent.parent)
-    assert succeed("build", "doubled", *TARGET, "--output", ".").startswith("wrote doubled-")

@@ -76,15 +76,6 @@ def test_error_of_this_program_is_one_of_the_model(
     assert "Traceback (most recent call last):" in errors
 
 
-def test_lines_are_selected(aws: FakeAws, three: list[Path], run_json: Data) -> None:
-    items = make_items(aws, *three)
-    arguments = store_list(aws, items)
-    arguments[arguments.index("--lines") + 1] = "1,3"
-    lines = aws.s3.objects["prod/list.jsonl"]["Body"].decode().splitlines()
-    expected = [json.loads(lines[number])["key"] for number in (0, 2)]
-    assert run_json(*arguments, *NO_LOAD) == {"built": expected}
-
-
 @pytest.mark.parametrize(
     ("option", "value", "code", "message"),
     [

@@ -56,14 +56,6 @@ def test_findings_have_locations_and_fail_the_command(
     assert summary == "1 model, 2 errors, 0 warnings"
 
 
-def test_rules_are_listed_with_level_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    _, rows = _findings(capsys, "--rules")
-    levels = {row["rule"]: row["level"] for row in rows}
-    assert len(levels) == len(rows)
-    assert (levels["batch_sizes"], levels["unused_batching"]) == ("error", "warning")
-    assert all(row["reason"] for row in rows)
-
-
 def test_only_strict_fails_for_warnings(doubled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = doubled / "double" / "config.pbtxt"
     path.write_text(path.read_text() + "instance_group { gpus: 0 }\n")
@@ -123,44 +115,6 @@ def test_no_folder_is_skipped_silently(
     assert lines[0].startswith("models/auto/auto/1/model.onnx: has no config.pbtxt")
     assert {line.split("/")[1].split(":")[0] for line in lines} == {"auto", "deep", "flat", "root"}
     assert "move it to models/flat/flat/1/model.onnx" in "".join(lines)
-
-
-def test_finding_of_several_alternatives_is_reported_once(
-    misnamed_models: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
-) -> None:
-    step = "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 } }"
-    write_files(
-        misnamed_models,
-        {
-            "recipe.yaml": "description: x\nfiles:\n  double/1/words.txt: "
-            "{ to: copy, weights: words.txt }\nalternatives:\n"
-            f"  one: {{ double/1/model.onnx: {step} }}\n"
-            f"  two: {{ double/1/model.onnx: {step} }}\n"
-        },
-    )
-    code, data = _findings(capsys, "models")
-    assert code == 1
-    assert [(finding["rule"], finding["line"]) for finding in data] == [
-        ("model_names", 3),
-        ("model_names", 2),
-        ("recipe_sources", 3),
-        ("recipe_sources", 5),
-        ("recipe_sources", 6),
-    ]
-
-
-def test_missing_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lint", "models", "missing"]) == 1
-    assert capsys.readouterr().err == (
-        "error: missing: no such folder: write the folder of a model, or models/\n"
-    )
-
-
-def test_folder_without_models_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["lint", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith(f"error: {tmp_path}: has no model: write a folder")
 
 
 def test_secret_in_a_file_is_a_warning_with_its_line(

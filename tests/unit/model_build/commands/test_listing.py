@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from model_build import ModelSource, compute_digest
+from model_build import ModelSource
 from model_build.__main__ import main
-from tests.unit.model_build.commands.conftest import Data, Succeed
+from tests.unit.model_build.commands.conftest import Succeed
 from tests.unit.model_build.conftest import WriteFiles
 
 
@@ -49,18 +49,3 @@ def test_broken_models_are_named_and_the_others_listed(
     for name in ("a/recipe.yaml:1", "b/b/config.pbtxt:1", "c/c/1/model.onnx"):
         assert f"error: {doubled.parent / name}" in output.err
     assert f"{doubled.parent / 'd'} is not a model: " in output.err
-
-
-def test_json_has_model_signatures(doubled: Path, run_json: Data) -> None:
-    assert run_json("list", doubled.parent) == [
-        {
-            "model": "doubled",
-            "version": compute_digest(doubled)[:12],
-            "description": "Twice a number",
-            "signature": {
-                "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 2]}],
-                "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 2]}],
-                "max_batch_size": 8,
-            },
-        }
-    ]

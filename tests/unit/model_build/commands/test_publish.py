@@ -1,10 +1,8 @@
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
 from model_build import ModelSource, compute_digest
@@ -55,19 +53,6 @@ def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> 
     assert aws.archives == set()
 
 
-def test_publishing_again_changes_nothing(
-    doubled: Path, aws: FakeAws, run_json: Data, succeed: Succeed
-) -> None:
-    version = compute_digest(doubled)[:12]
-    names = {"model": "doubled", "version": version}
-    assert run_json("publish", *NO_LOAD, *ENDPOINT, doubled) == [{**names, "published": True}]
-    objects_before, writes = dict(aws.s3.objects), len(aws.writes)
-    message = succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
-    assert message == f"doubled {version} was current already\n"
-    assert (aws.s3.objects, len(aws.writes)) == (objects_before, writes)
-    assert aws.s3.calls.count("CreateMultipartUpload") == 1
-
-
 def test_archive_that_every_prefix_has_is_reused(
     doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
@@ -106,30 +91,6 @@ def test_catalog_is_not_changed_before_every_upload(
     error = fail("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert error.startswith("AWS: An error occurred (AccessDenied)")
     assert aws.writes == []
-
-
-def test_empty_region_is_an_error(
-    doubled: Path, fail: Fail, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("boto3.client", lambda service: boto3.Session().client(service))
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "")
-    assert fail("publish", *NO_LOAD, *ENDPOINT, doubled) == (
-        "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
-    )
-
-
-def test_unknown_endpoint_is_refused_before_the_build(
-    doubled: Path, aws: FakeAws, fail: Fail
-) -> None:
-    error = fail("publish", "dev", "pictures", doubled)
-    assert error == ("no endpoint dev-pictures: deploy it, or write another STAGE and ENDPOINT")
-    assert aws.s3.calls == []
-
-
-def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> None:
-    (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
-    assert '"pyhton" is not a backend' in fail("publish", *NO_LOAD, *ENDPOINT, doubled)
 
 
 @pytest.mark.parametrize(

@@ -44,17 +44,6 @@ def test_unused_engine_is_deleted(deployed_minilm: FakeAws, run_json: Data) -> N
     assert "engines/shared/result.json" in deployed_minilm.s3.objects
 
 
-def test_retiring_again_deletes_nothing(deployed_minilm: FakeAws, succeed: Succeed) -> None:
-    url = f"s3://bucket/{PREFIX}minilm-{OLD}"
-    message = f"deleted {url}.json\ndeleted {url}.tar.gz\n"
-    assert succeed("retire", *ENDPOINT, "minilm", OLD) == message
-    objects_before = dict(deployed_minilm.s3.objects)
-    assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
-        f"dev-text has no version {OLD} of minilm: nothing to delete\n"
-    )
-    assert deployed_minilm.s3.objects == objects_before
-
-
 def test_manifest_is_deleted_before_the_archive(
     deployed_minilm: FakeAws, fail: Fail, succeed: Succeed
 ) -> None:

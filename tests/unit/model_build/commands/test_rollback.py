@@ -6,7 +6,6 @@ from tests.unit.model_build.commands.conftest import (
     ENDPOINT,
     PREFIX,
     VERSIONS,
-    Data,
     Fail,
     FakeAws,
     Succeed,
@@ -27,31 +26,6 @@ def test_previous_version_is_made_current(deployed_minilm: FakeAws, succeed: Suc
     }
 
 
-def test_rollback_to_the_current_version_changes_nothing(
-    deployed_minilm: FakeAws, run_json: Data, succeed: Succeed
-) -> None:
-    assert run_json("rollback", *ENDPOINT, "minilm", "--to", ONE) == {
-        "model": "minilm",
-        "version": ONE,
-        "before": THREE,
-    }
-    writes = len(deployed_minilm.writes)
-    message = succeed("rollback", *ENDPOINT, "minilm", "--to", ONE)
-    assert message == f"minilm {ONE} was current already\n"
-    assert len(deployed_minilm.writes) == writes
-
-
-def test_second_rollback_changes_nothing(
-    deployed_minilm: FakeAws, run_json: Data, succeed: Succeed
-) -> None:
-    succeed("rollback", *ENDPOINT, "minilm")
-    assert succeed("rollback", *ENDPOINT, "minilm") == (
-        f"minilm was rolled back already, to {TWO}; --to takes another: {THREE}, {ONE}\n"
-    )
-    assert run_json("rollback", *ENDPOINT, "minilm") == {"model": "minilm", "version": TWO}
-    assert len(deployed_minilm.writes) == 1
-
-
 def test_rollback_to_a_retired_version_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
     del deployed_minilm.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
     assert fail("rollback", *ENDPOINT, "minilm").startswith(
@@ -66,22 +40,6 @@ def test_version_missing_for_a_variant_is_refused(deployed_minilm: FakeAws, fail
     )
     assert "never built for cuda-25.09-sm86" in fail("rollback", *ENDPOINT, "minilm")
     assert deployed_minilm.catalog("minilm")["version"] == THREE
-
-
-def test_unknown_version_error_lists_the_known_ones(deployed_minilm: FakeAws, fail: Fail) -> None:
-    assert fail("rollback", *ENDPOINT, "minilm", "--to", "f" * 12) == (
-        f"minilm has no version {'f' * 12} in the catalog's history; --to takes: {TWO}, {ONE}"
-    )
-
-
-def test_unknown_model_error_lists_the_known_ones(deployed_minilm: FakeAws, fail: Fail) -> None:
-    deployed_minilm.deploy("bert", ONE)
-    assert fail("rollback", *ENDPOINT, "minlm") == (
-        "no model minlm in triton-catalog-dev/text: there are bert, minilm"
-    )
-    assert fail("rollback", "prod", "text", "minilm") == (
-        "no model minilm in triton-catalog-prod/text: there are none"
-    )
 
 
 def test_entry_that_changes_during_a_rollback_is_not_overwritten(

@@ -90,12 +90,6 @@ def test_version_of_a_delivered_commit_is_not_retired(
     assert f"{OLD} of text/minilm, and dev may be rolled back to it" in message
 
 
-def test_version_of_another_commit_is_retired(deployed_minilm: FakeAws, run_json: Data) -> None:
-    write_delivery(deployed_minilm, "delivered")
-    write_event(deployed_minilm, "b" * 40)
-    assert len(run_json("retire", *ENDPOINT, "minilm", OLD)) == 2
-
-
 def write_event(aws: FakeAws, commit: str) -> None:
     """Record the delivery of a commit that has the old version."""
     versions = {"text/minilm": OLD}

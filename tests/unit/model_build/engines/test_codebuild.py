@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -17,7 +16,7 @@ from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from tests.unit.model_build.engines.conftest import write_result
 from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pause_steps
-from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
+from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 MIRROR = {"25.09": "mirror@sha256:0"}
 QUEUE_FULL = "Cannot have more than 1 builds in queue for the account"
@@ -175,26 +174,16 @@ def test_concurrent_callers_follow_the_build_of_the_first_claim(
 
 OVERRIDES: dict[str, dict[str, Any]] = {
     "cache": {"cache": {"type": "S3", "location": "other/cache"}},
-    "debugSession": {"debugSession": {"sessionEnabled": True}},
-    "encryptionKey": {"encryptionKey": "arn:aws:kms:us-east-1:111122223333:key/2"},
     "environment.certificate": {"environment": {"certificate": "other/ca.pem"}},
     "environment.computeType": {"environment": {"computeType": "BUILD_GENERAL1_LARGE"}},
     "environment.environmentVariables": {
         "environment": {"environmentVariables": [{"name": "PYTHONPATH", "value": "/other"}]}
     },
-    "environment.fleet": {"environment": {"fleet": {"fleetArn": "other"}}},
     "environment.image": {"environment": {"image": "nvcr.io/nvidia/tensorrt:other"}},
-    "environment.imagePullCredentialsType": {
-        "environment": {"imagePullCredentialsType": "CODEBUILD"}
-    },
     "environment.privilegedMode": {"environment": {"privilegedMode": True}},
-    "environment.registryCredential": {"environment": {"registryCredential": {"credential": "x"}}},
     "environment.type": {"environment": {"type": "LINUX_CONTAINER"}},
-    "fileSystemLocations": {"fileSystemLocations": [{"location": "other"}]},
-    "secondarySourceVersions": {"secondarySourceVersions": [{"sourceVersion": "other"}]},
     "serviceRole": {"serviceRole": "arn:aws:iam::111122223333:role/other"},
     "source": {"source": {"buildspec": "version: 0.2, other"}},
-    "sourceVersion": {"sourceVersion": "other"},
     "vpcConfig": {"vpcConfig": {"vpcId": "vpc-other"}},
 }
 
@@ -220,29 +209,6 @@ def test_build_that_overrides_a_project_setting_is_not_followed(
     overridden = setting.partition(".location")[0]
     assert progress[0].startswith(f"{first_build} is not used: it overrides {overridden} of gpu.")
     assert progress[1].startswith(second_build)
-
-
-def test_concurrent_claim_of_a_build_with_overrides_is_ignored(compilation: Compilation) -> None:
-    codebuild, hooks = compilation.codebuild, compilation.s3.hooks
-
-    def claim_first(request: dict[str, Any]) -> None:
-        if "/claims/" in request["Key"]:
-            del hooks["PutObject"]
-            first_build = {"id": "gpu:other", "serviceRole": "other"}
-            codebuild.builds["gpu:other"] = {
-                **codebuild.builds[compilation.builds[0]],
-                **first_build,
-            }
-            compilation.s3.put_object(**{**request, "Body": b'{"build": "gpu:other"}'})
-
-    def succeed() -> None:
-        compilation.upload(compilation.builds[0], compilation.artifacts)
-        codebuild.end(compilation.builds[0])
-
-    hooks["PutObject"] = claim_first
-    compilation.run("own", succeed)
-    assert compilation.plan("own") == b"a plan"
-    assert codebuild.stopped == []
 
 
 @pytest.mark.parametrize("claim", [b"[]", b"{}", b"junk", b'{"build": "old:1"}', b"[" * 99_999])
@@ -313,30 +279,6 @@ def test_failed_pull_of_the_image_is_repeated_once(compilation: Compilation) -> 
     assert compilation.plan("second")
 
 
-def test_build_without_result_file_is_an_error(compilation: Compilation) -> None:
-    result_file = compilation.artifacts.pop("result.json")
-    message = r"left no result\.json below .* the GPU step did not finish"
-    with pytest.raises(BuildError, match=message):
-        compilation.run("first", compilation.succeed)
-    compilation.artifacts["result.json"] = result_file
-    compilation.run("second", compilation.succeed)
-    assert len(compilation.codebuild.started) == 2
-
-
-@pytest.mark.parametrize(("builds", "deadline"), [(0, 999), (1, 150)])
-def test_missing_quota_and_a_queue_full_after_the_deadline_are_errors(
-    compilation: Compilation, builds: int, deadline: float
-) -> None:
-    message = f"Cannot have more than {builds} builds in queue for the account"
-    compilation.codebuild.start_error = quota_error(message)
-    times = [100.0]
-    with pytest.raises(BuildError, match=rf"build \({message}\): ask AWS for the CodeBuild quota"):
-        compilation.run(
-            "raw", lambda: times.append(200.0), deadline=deadline, clock=lambda: times[-1]
-        )
-    assert not any("/claims/" in key for key in compilation.s3.objects)
-
-
 def test_full_queue_is_retried(compilation: Compilation) -> None:
     compilation.codebuild.start_error = quota_error(QUEUE_FULL)
 
@@ -364,18 +306,6 @@ def test_image_is_pulled_from_the_mirror_of_the_release(compilation: Compilation
     assert len({request["idempotencyToken"] for request in requests}) == 3
     images = [request["imageOverride"] for request in requests]
     assert images[:2] == [MIRROR["25.09"], "nvcr.io/nvidia/tensorrt:25.04-py3"]
-
-
-def test_unreadable_log_does_not_hide_the_failure(
-    compilation: Compilation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        compilation.codebuild,
-        "get_log_events",
-        Mock(side_effect=client_error("GetLogEvents", "ResourceNotFoundException")),
-    )
-    with pytest.raises(BuildError, match="failed in phase BUILD: exit status 1"):
-        compilation.run("raw", lambda: compilation.fail("FAILED", BUILD_FAILED))
 
 
 @pytest.mark.parametrize("plan", [{}, {"model.plan": b"other"}], ids=["missing", "changed"])

@@ -1,6 +1,5 @@
 """The GPU step as a process on this machine, with a fake GPU and TensorRT."""
 
-import ctypes
 import sys
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from model_build import BuildError
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from model_build.engines.local_gpu import LocalGpu
-from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 from tests.unit.model_build.engines.conftest import INPUT
 from tests.unit.model_build.fakes import ProgressLines
 
@@ -52,29 +50,6 @@ def test_job_is_compiled_and_its_engine_run(
     assert f"[[1, 2]]: {latency_ms:.3f} ms" in progress
 
 
-def test_other_tensorrt_writes_no_result(
-    gpu: None, job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("STAND_IN_TENSORRT", "10.13.3.8")
-    with pytest.raises(BuildError, match=r"TensorRT 10\.13\.3\.8, the job is for 10\.13\.3\.9,"):
-        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
-    assert not (tmp_path / "result").exists()
-
-
-def test_missing_driver_is_a_build_error(
-    job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        pass
-    else:
-        pytest.skip("this machine has a driver")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    with pytest.raises(BuildError, match=r"^this machine has no NVIDIA driver"):
-        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
-
-
 def test_killed_step_is_a_build_error(
     gpu: None, job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,10 +59,3 @@ def test_killed_step_is_a_build_error(
     monkeypatch.setenv("PYTHONPATH", f"{killer}:{STAND_IN}:{ROOT}")
     with pytest.raises(BuildError, match="the GPU step ended with exit code -9"):
         LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
-
-
-def test_error_without_a_gpu_names_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CUDA_VERSION", raising=False)
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(fails="cuInit"))
-    with pytest.raises(BuildError, match="or build for a cpu target, which serves the model"):
-        LocalGpu().compute_capability()

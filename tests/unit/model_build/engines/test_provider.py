@@ -112,38 +112,6 @@ def test_engine_that_fails_its_gate_is_not_stored(
     assert len(gpu.runs) == 2
 
 
-def test_concurrent_builds_use_the_first_accepted_engine(
-    store: ResultStore, job: EngineJob, tmp_path: Path
-) -> None:
-    assert store.accept(write_result(tmp_path / "other", job, plan=b"other"))
-
-    class RacingResults:
-        """The first fetch misses, as in a race with another build."""
-
-        def __init__(self) -> None:
-            self.fetches = 0
-
-        def fetch(self, digest: str, *, to: Path) -> bool:
-            self.fetches += 1
-            return self.fetches > 1 and store.fetch(digest, to=to)
-
-        def accept(self, result: EngineResult) -> bool:
-            return store.accept(result)
-
-        def timing_cache(self, name: str) -> bytes:
-            return store.timing_cache(name)
-
-        def keep_timing_cache(self, name: str, file: Path) -> None:
-            store.keep_timing_cache(name, file)
-
-    checked_plans: list[bytes] = []
-    result = _provide(
-        Engines(RacingResults(), _Gpu(plan=b"own")), job, tmp_path / "own", checked_plans
-    )
-    assert result.plan.read_bytes() == b"other"
-    assert checked_plans == [b"own", b"other"]
-
-
 def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Path) -> None:
     def interrupt(request: dict[str, object]) -> None:
         if str(request["Key"]).endswith("result.json"):

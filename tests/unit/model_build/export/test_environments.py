@@ -102,35 +102,12 @@ def test_script_runs_isolated_with_the_installed_packages(
     assert progress_lines == []
 
 
-def test_failed_script_error_has_source_and_last_lines(
-    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
-) -> None:
-    script = tmp_path / "worker.py"
-    script.write_text("import sys\nfor n in range(40): print('line', n, file=sys.stderr)\n1 / 0\n")
-    with pytest.raises(BuildError) as error:
-        _run(empty_requirements, script)
-    first, *lines = str(error.value).splitlines()
-    assert first == f"export.py:f failed with the packages of {empty_requirements}:"
-    assert lines[-1] == "ZeroDivisionError: division by zero"
-    assert len(lines) == 12
-
-
 def test_packages_without_hashes_are_refused(tmp_path: Path, pip: list[list[str]]) -> None:
     requirements = tmp_path / "requirements-export.txt"
     requirements.write_text("six==1.17.0 \\\n  --hash=sha256:00\ntiny==1.0\n")
     with pytest.raises(BuildError, match=r":3: tiny==1\.0: has no hash, so its content can"):
         _run(requirements, tmp_path / "worker.py")
     assert pip == []
-
-
-def test_different_requirements_have_different_folders(
-    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
-) -> None:
-    for text in ("# one\n", "# two\n", "# one\n"):
-        empty_requirements.write_text(text)
-        _run(empty_requirements, tmp_path / "worker.py")
-    folders = [command[command.index("--target") + 1] for command in pip]
-    assert len(set(folders)) == len(folders) == 2
 
 
 def test_interrupted_installation_is_repeated(

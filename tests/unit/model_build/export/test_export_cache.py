@@ -93,12 +93,3 @@ def test_changed_cached_file_is_exported_again(model: Path, export: Export) -> N
     for path in export_cache.FOLDER.glob("*/file"):
         path.write_text("changed")
     assert [export(context), export(context)] == [True, False]
-
-
-def test_only_the_latest_exports_are_kept(
-    model: Path, export: Export, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export_cache, "MAX_EXPORTS", 2)
-    for seed in range(4):
-        assert export(dataclasses.replace(step_context(model), seed=seed))
-    assert len([*export_cache.FOLDER.iterdir()]) == 2

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from model_build import BuildError
 from model_build.formats.dali.definition import decode_on_gpu, parse
 
 HERE = Path(__file__).parent
@@ -70,13 +69,3 @@ def test_every_image_decoder_becomes_mixed(name: str) -> None:
     content = decode_on_gpu(_pipeline(SOURCE, {**DECODE, "name": name}, output="picture"))
     assert _devices(content)["decode"] == "mixed"
     assert parse(content).pipe_outputs[0].device == "gpu"
-
-
-def test_argument_input_from_the_gpu_is_refused() -> None:
-    rotate = {
-        "name": "Rotate",
-        "inst_name": "rotate",
-        "input": [{"name": "bytes"}, {"name": "picture", "is_argument_input": True}],
-    }
-    with pytest.raises(BuildError, match=r"^rotate takes an argument from picture, which is on "):
-        decode_on_gpu(_pipeline(SOURCE, DECODE, rotate, output="picture"))

@@ -55,13 +55,6 @@ def test_element_types_have_the_names_of_triton(
     assert graph.outputs[0].data_type == triton_type
 
 
-def test_unknown_shape_has_no_dims_and_scalar_has_no_axes(tmp_path: Path) -> None:
-    outputs = [_value("any", TensorProto.FLOAT, None), _value("scalar", TensorProto.FLOAT, [])]
-    graph = read_graph(_save(tmp_path / "m.onnx", _model([], outputs)))
-    assert graph is not None
-    assert [output.dims for output in graph.outputs] == [None, []]
-
-
 def test_weights_listed_as_inputs_are_optional(tmp_path: Path) -> None:
     weights = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
     weights_input = _value("w", TensorProto.FLOAT, [1])

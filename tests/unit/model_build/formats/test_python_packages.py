@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildError
 from model_build.formats import python as python_packages
 
 
@@ -66,14 +65,3 @@ def test_pip_installs_wheels_for_tritons_python(
     assert options["--target"] == str(tmp_path / "to")
     assert options["--requirement"] == str(requirements)
     assert {"--require-hashes", "--no-deps", "--no-compile"} <= set(command)
-
-
-def test_error_has_the_message_of_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.CompletedProcess(command, 1, stdout="", stderr="\nERROR: no wheel\n")
-
-    monkeypatch.setattr("model_build.export.pip.subprocess.run", run)
-    requirements = tmp_path / "requirements.txt"
-    requirements.write_text("")
-    with pytest.raises(BuildError, match=r"could not be installed:\nERROR: no wheel$"):
-        python_packages.install(requirements, to=tmp_path / "to", python="3.12")

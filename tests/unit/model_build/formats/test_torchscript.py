@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from model_build import BuildError, GateFailed, model_config
+from model_build import GateFailed, model_config
 from model_build.export.gate import GateReport
 from model_build.formats.torchscript import TorchScript
 from model_build.recipe_values import Gate
@@ -137,25 +137,6 @@ def test_debug_files_are_removed(exported: Exported) -> None:
 def test_data_dependent_branch_fails_the_gate(tmp_path: Path) -> None:
     with pytest.raises(GateFailed, match=r"^model\.pt differs from PyTorch by "):
         _export(tmp_path / "model", "branching")
-
-
-@pytest.mark.parametrize(
-    ("function", "last"),
-    [
-        ("module_alone", "return a model_build.TorchModel"),
-        ("report_environment",
-         "RuntimeError: weights /the/weights, ['Callable', 'TYPE_CHECKING', 'TorchModel'], "
-         "model_source"),
-    ],
-)  # fmt: skip
-def test_failing_source_error_has_the_reason(tmp_path: Path, function: str, last: str) -> None:
-    folder = tmp_path / "model"
-    with pytest.raises(BuildError) as error:
-        _export(folder, function, weights=Path("/the/weights"))
-    first, *_, reason = str(error.value).splitlines()
-    pins = folder / "pins.txt"
-    assert first == f"{folder}/export.py:{function} failed with the packages of {pins}:"
-    assert reason == last
 
 
 def test_resnet50_has_tensors_and_switches_of_the_article() -> None:

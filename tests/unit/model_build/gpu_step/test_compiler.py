@@ -103,15 +103,6 @@ def test_timing_cache_of_another_gpu_is_replaced(version: str, refusal: dict[str
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("level", "expected"), [("none", 0), ("none", 1), ("ampere-plus", 1)])
-def test_engine_with_the_requested_level_is_loaded(version: str, level: str, expected: int) -> None:
-    trt = RecordedTensorRt(version)
-    trt.answers["ICudaEngine.hardware_compatibility_level"] = expected
-    _load(trt, level=level)
-    assert "Runtime.deserialize_cuda_engine(<4 bytes>)" in trt.calls
-
-
-@pytest.mark.parametrize("version", VERSIONS)
 def test_engine_without_the_requested_level_is_refused(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["ICudaEngine.hardware_compatibility_level"] = 0
@@ -152,37 +143,8 @@ def test_all_parser_errors_are_reported(version: str, node: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_refused_profile_is_an_error(version: str) -> None:
-    trt = RecordedTensorRt(version)
-    trt.answers["IBuilderConfig.add_optimization_profile"] = -1
-    with pytest.raises(StepError, match="refuses the optimization profile"):
-        _compile(trt)
-
-
-@pytest.mark.parametrize("version", VERSIONS)
 def test_missing_engine_is_an_error(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["Builder.build_serialized_network"] = None
     with pytest.raises(StepError, match=r"TensorRT made no engine \(it logged no error\)"):
         _compile(trt)
-
-
-def test_logged_errors_are_in_one_line() -> None:
-    trt = RecordedTensorRt("10.16.1.11")
-    lines: list[str] = []
-    log = TensorRtLog(trt, lines.append)
-    severities = trt.ILogger.Severity
-
-    def fail(*_: Any) -> None:
-        for number in range(4):
-            log.logger.log(severities.ERROR, f"IBuilder::buildSerializedNetwork:\n Error {number}")
-        log.logger.log(severities.WARNING, "slow")
-        log.logger.log(severities.VERBOSE, "details")
-
-    trt.answers["Builder.build_serialized_network"] = fail
-    with pytest.raises(StepError) as error:
-        compile_engine(trt, Path("bert.onnx"), JOB, log=log)
-    errors = "; ".join(f"IBuilder::buildSerializedNetwork: Error {number}" for number in (1, 2, 3))
-    assert str(error.value) == f"TensorRT made no engine: {errors}"
-    assert lines[-1] == "TensorRT: slow"
-    assert len(lines) == 5

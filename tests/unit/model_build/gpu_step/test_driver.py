@@ -34,20 +34,6 @@ def test_driver_has_gpu_and_version(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert (gpu_driver.cuda, gpu_driver.version) == ("12.2", "535.183.01")
 
 
-def test_memory_is_written_read_and_freed(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = DriverStandIn()
-    _use_library(monkeypatch, library)
-    gpu_driver = Driver()
-    gpu_driver.activate()
-    address, empty = gpu_driver.allocate(5), gpu_driver.allocate(0)
-    gpu_driver.write(address, b"bytes")
-    gpu_driver.write(empty, b"")
-    gpu_driver.wait()
-    assert (gpu_driver.read(address, 5), gpu_driver.read(empty, 0)) == (b"bytes", b"")
-    gpu_driver.free(address)
-    assert list(library.memory) == [empty]
-
-
 @pytest.mark.parametrize(
     ("function", "reason"),
     [

@@ -8,14 +8,13 @@ from tempfile import TemporaryDirectory
 from unittest.mock import Mock
 
 import pytest
-from botocore.exceptions import ClientError
 
 from model_build import BuildError, archive
 from model_build.build import Build
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.upload import PART_BYTES
 from model_build.triton_load import skip_load
-from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
+from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 KEY = "text/cpu-24.09/doubled-abc.tar.gz"
 MANIFEST = "text/cpu-24.09/doubled-abc.json"
@@ -110,10 +109,3 @@ def test_interrupted_publication_is_completed_by_the_next(
     del s3.hooks["PutObject"]
     _publish(s3, finished_build)
     assert _is_published(s3)
-
-
-@pytest.mark.parametrize("code", ["403", "AccessDenied", "NoSuchBucket"])
-def test_denied_read_is_not_an_unpublished_model(s3: FakeS3, code: str) -> None:
-    s3.hooks["GetObject"] = Mock(side_effect=client_error("GetObject", code))
-    with pytest.raises(ClientError, match=code):
-        _is_published(s3)

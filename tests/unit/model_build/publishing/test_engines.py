@@ -68,14 +68,6 @@ def test_machine_without_tensorrt_uses_the_project_of_the_stage(
     assert requests == [("gpu-of-dev", {}), ("gpu-of-dev", {"25.09": "mirror"})]
 
 
-def test_machine_with_tensorrt_uses_its_own_gpu(
-    stacks: _Stacks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _fake_gpu(monkeypatch, tensorrt=True)
-    gpu = engines.stage_engines("bucket", stage="dev").gpu
-    assert gpu.compute_capability() == ComputeCapability(8, 9)
-
-
 def test_stage_without_a_gpu_project_is_an_error(
     stacks: _Stacks, monkeypatch: pytest.MonkeyPatch
 ) -> None:

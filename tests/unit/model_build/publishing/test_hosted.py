@@ -46,12 +46,6 @@ def test_endpoint_without_a_multi_model_container_is_refused(
         prefixes(sagemaker)
 
 
-def test_prefix_without_a_target_is_refused(sagemaker: FakeSageMaker) -> None:
-    sagemaker.host("dev-text", "s3://models/text/")
-    with pytest.raises(BuildError, match="s3://models/text/ does not end in the target of its"):
-        prefixes(sagemaker)
-
-
 @pytest.mark.parametrize("status", ["Updating", "Creating"])
 def test_endpoint_during_an_update_is_refused(sagemaker: FakeSageMaker, status: str) -> None:
     sagemaker.host("dev-text", CPU)

@@ -3,16 +3,12 @@
 import io
 import zipfile
 from pathlib import Path
-from unittest.mock import Mock
-
-import pytest
-from botocore.exceptions import ClientError
 
 from model_build import compute_digest
 from model_build.build import Build
 from model_build.manifest import StoredSource
 from model_build.publishing import sources
-from tests.unit.model_build.fakes import FakeS3, client_error
+from tests.unit.model_build.fakes import FakeS3
 
 
 def _store(s3: FakeS3, finished_build: Build) -> StoredSource:
@@ -44,12 +40,6 @@ def test_source_is_uploaded_once(s3: FakeS3, finished_build: Build) -> None:
     assert s3.calls.count("CreateMultipartUpload") == 1
 
 
-def test_denied_read_is_not_a_missing_source(s3: FakeS3, finished_build: Build) -> None:
-    s3.hooks["HeadObject"] = Mock(side_effect=client_error("HeadObject", "403"))
-    with pytest.raises(ClientError, match="403"):
-        _store(s3, finished_build)
-
-
 def test_concurrent_uploads_both_succeed(s3: FakeS3, finished_build: Build) -> None:
     def upload_first(_: object) -> None:
         s3.objects[_key(finished_build)] = {"Body": b"the same"}
@@ -58,13 +48,3 @@ def test_concurrent_uploads_both_succeed(s3: FakeS3, finished_build: Build) -> N
     _store(s3, finished_build)
     assert _key(finished_build) in s3.objects
     assert s3.unfinished == {}
-
-
-def test_concurrent_upload_of_the_same_source_is_not_aborted(
-    s3: FakeS3, finished_build: Build
-) -> None:
-    s3.create_multipart_upload(
-        Bucket="bucket", Key=_key(finished_build), ChecksumAlgorithm="SHA256"
-    )
-    _store(s3, finished_build)
-    assert [upload["Key"] for upload in s3.unfinished.values()] == [_key(finished_build)]

@@ -4,7 +4,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from botocore.exceptions import ClientError
@@ -106,32 +105,6 @@ def test_upload_is_aborted_after_its_last_part(
     with pytest.raises(ClientError, match="BadDigest"):
         _upload(s3, file)
     assert (events[0], events[-1]) == ("part sent", "aborted")
-
-
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseException]) -> None:
-    s3.hooks["CompleteMultipartUpload"] = Mock(side_effect=stop)
-    with pytest.raises(stop):
-        _upload(s3, file)
-    assert s3.unfinished == {}
-    assert s3.objects == {}
-
-
-def test_concurrent_upload_raises_key_taken(s3: FakeS3, file: Path) -> None:
-    s3.hooks["CompleteMultipartUpload"] = Mock(
-        side_effect=client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
-    )
-    with pytest.raises(upload.KeyTaken):
-        _upload(s3, file)
-    assert s3.unfinished == {}
-
-
-def test_failed_abort_does_not_hide_the_upload_error(s3: FakeS3, file: Path) -> None:
-    s3.hooks["UploadPart"] = Mock(side_effect=client_error("UploadPart", "AccessDenied"))
-    s3.hooks["AbortMultipartUpload"] = Mock(side_effect=ConnectionError("connection lost"))
-    with pytest.raises(ClientError, match="AccessDenied"):
-        _upload(s3, file)
-    assert s3.calls[-1] == "AbortMultipartUpload"
 
 
 def test_unfinished_uploads_of_the_key_are_aborted(s3: FakeS3, file: Path) -> None:

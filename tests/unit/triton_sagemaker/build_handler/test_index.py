@@ -254,14 +254,6 @@ def test_deletion_keeps_archives(account: Account) -> None:
     assert account.index.is_complete({**event, **answer}, None) == {"IsComplete": True}
 
 
-def test_existing_archives_are_not_rebuilt(account: Account) -> None:
-    account.items = items(2)
-    for item in account.items:
-        account.finish(item)
-    assert account.poll() == {"IsComplete": True, "Built": 2, "Archives": 2, "Builds": []}
-    assert not account.builds
-
-
 def test_archive_without_manifest_and_manifest_without_archive_are_built(account: Account) -> None:
     account.items = items(2)
     for item in account.items:
@@ -358,16 +350,6 @@ def test_repeated_event_and_second_request_start_nothing_twice(account: Account)
     assert account.lines() == ["1-2", "3-4", "5-6", "7-8"]
 
 
-def test_second_request_builds_what_the_first_did_not(account: Account) -> None:
-    account.items = items(2)
-    account.poll()
-    account.finish(account.items[0])
-    for build in ("b:1", "b:2"):
-        account.end(build, "FAILED", FAILED_PHASE)
-    assert account.poll("request-2")["Built"] == 1
-    assert account.lines() == ["1", "2", "2"]
-
-
 def test_engines_have_builds_of_their_own(account: Account) -> None:
     engines = [
         make_item(f"engine-{number}", target="cuda-25.09-sm86", engines=True) for number in range(6)
@@ -426,20 +408,6 @@ def test_connection_error_is_retried(account: Account, monkeypatch: pytest.Monke
     account.poll()
     monkeypatch.setattr(account, "batch_get_builds", fail)
     assert account.poll() == {"IsComplete": False}
-
-
-def test_full_queue_after_the_deadline_is_an_error(account: Account) -> None:
-    account.items = items(1)
-    error = client_error("AccountLimitExceededException", "Only 1 build")
-    account.errors = [error, error]
-    account.set_time(DEADLINE + 119)
-    assert not account.poll()["IsComplete"]
-    account.set_time(DEADLINE + 120)
-    assert account.error() == (
-        "After 50 minutes, 0 of 1 archives are built; builds are waiting to start: An error "
-        "occurred (AccountLimitExceededException) when calling the StartBuild operation: Only 1 "
-        f"build. {UNCHANGED} Run make deliver to keep waiting: CloudFormation cannot wait longer."
-    )
 
 
 def test_running_build_has_a_grace_period_after_the_deadline(account: Account) -> None:

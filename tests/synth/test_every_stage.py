@@ -1,0 +1,51 @@
+"""Templates of the stages that together use every setting, judged by cfn-lint."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.synth.conftest import ROOT, Assembly, Templates
+from tests.synth.deployed import Deployed
+from tests.synth.every_stage import ACCOUNT, EVERY_STAGE
+
+MAX_INLINE_CHARACTERS = 10_240
+"""Characters of all inline policies of a role (IAM user guide, IAM quotas; from memory)."""
+
+
+def test_templates_pass_cfn_lint(every_assembly: Assembly) -> None:
+    """The schemas of CloudFormation's handlers: `make lint` judges the shipped stages."""
+    folders = [Path(every_assembly(name).directory) for name in EVERY_STAGE]
+    templates = [str(path) for folder in folders for path in sorted(folder.glob("*.template.json"))]
+    assert len(templates) > 3 * len(EVERY_STAGE)
+    result = subprocess.run(
+        [Path(sys.executable).with_name("cfn-lint"), "--non-zero-exit-code=error", *templates],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("name", EVERY_STAGE)
+def test_inline_policies_of_a_role_are_within_the_limit(
+    name: str, every_template: Templates
+) -> None:
+    deployed = Deployed(every_template(name), region="eu-west-1", account=ACCOUNT)
+    sizes = Counter[str]()
+    for policy in deployed.of_type("AWS::IAM::Policy"):
+        statements = deployed.statements(policy.properties["PolicyDocument"], policy.stack)
+        for role in policy.properties["Roles"]:
+            sizes[f"{policy.stack}: {role}"] += len(json.dumps(statements, separators=(",", ":")))
+    assert [role for role, size in sizes.items() if size > MAX_INLINE_CHARACTERS] == []
+
+
+def test_stage_in_china_names_no_other_partition(every_template: Templates) -> None:
+    text = json.dumps(every_template("china"))
+    assert "arn:aws-cn:" in text
+    assert "arn:aws:" not in text
+    assert ".amazonaws.com.cn" in text
