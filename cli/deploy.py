@@ -3,6 +3,8 @@
 import argparse
 import os
 import re
+import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,11 +19,12 @@ from cli.parsers import STAGE, add_command
 from delivery import cdk
 from delivery.archives import build_missing_archives
 from delivery.assembly import Assembly
+from delivery.catalog import describe_unbuilt, differences, new_entries, unbuilt_models
 from delivery.deploy import StageDeployment
-from delivery.errors import DeliveryError, next_steps
+from delivery.errors import DeliveryError, ModelsKept, next_steps
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
-from plan.catalog import Catalog, ChangedMeanwhile
+from plan.catalog import ChangedMeanwhile
 from release.checkout import WITHOUT_VALIDATION
 from stages.plan import StagePlan
 
@@ -67,10 +70,16 @@ def run(options: argparse.Namespace) -> int:
         message = str(error)
         arguments = f"{stage} --local" if local else stage
         raise CommandError("\n  ".join([message, *next_steps(message, arguments)])) from None
-    restored = _restore_catalog(plan, region)
+    session = boto3.Session(region_name=region)
+    bucket = StageDeployment.bucket_of(stage, session) if _keeps_models(plan) else None
+    unbuilt = unbuilt_models(plan.document, bucket)
+    restored = _restore_catalog(plan, unbuilt, region)
     print(f"deployed: {stage}")
     if restored:
-        print(f"restored deleted catalog entries: {', '.join(restored)}")
+        print(f"restored catalog entries: {', '.join(restored)}")
+    if sentences := describe_unbuilt(session, plan.document, unbuilt):
+        print("\n  ".join([f"{ModelsKept.label}:", *sentences]), file=sys.stderr)
+        return ModelsKept.exit_code
     return 0
 
 
@@ -83,10 +92,12 @@ def _build_many_archives(plan: StagePlan, local: "Folder | None") -> tuple[str, 
     keys = [
         item.key for endpoint in plan.document.endpoints.values() for item in endpoint.build_items()
     ]
-    if len(keys) <= MANY_ARCHIVES:
+    # A build outside of CloudFormation tells why a model could not be built.
+    limit = 0 if _keeps_models(plan) else MANY_ARCHIVES
+    if len(keys) <= limit:
         return ()
     bucket = StageDeployment.bucket_of(stage, session)
-    if bucket and len(bucket.incomplete(keys)) <= MANY_ARCHIVES:
+    if bucket and len(bucket.incomplete(keys)) <= limit:
         return ()
     folder = local.root / "cdk.out" if local else Path("cdk.out")
     run_cdk("synth", stage, "--quiet", "--output", str(folder), local=local)
@@ -94,22 +105,27 @@ def _build_many_archives(plan: StagePlan, local: "Folder | None") -> tuple[str, 
     return "--app", str(folder)
 
 
-def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
-    """Restore deleted catalog entries, and return their names.
+def _keeps_models(plan: StagePlan) -> bool:
+    return any(endpoint.settings.keeps_models for endpoint in plan.document.endpoints.values())
+
+
+def _restore_catalog(plan: StagePlan, unbuilt: Mapping[str, set[str]], region: str) -> list[str]:
+    """Restore deleted catalog entries, and those that deploys have kept, and return their names.
 
     CloudFormation does not restore them, because it compares templates (user guide, "Detect
     unmanaged configuration changes to stacks and resources with drift detection").
     """
     restored = []
-    caller = str(boto3.client("sts", region).get_caller_identity()["Arn"])
-    for short_name, endpoint in plan.document.endpoints.items():
-        catalog = Catalog(boto3.client("dynamodb", region), plan.document.stage, short_name)
-        present = catalog.current(endpoint.models)
-        for name, model in endpoint.models.items():
-            if name not in present:
-                with suppress(ChangedMeanwhile):  # another writer has restored it
-                    catalog.write(model.catalog.fields(), "deployed", caller=caller, replaces=None)
-                    restored.append(f"{short_name}/{name}")
+    session, document = boto3.Session(region_name=region), plan.document
+    caller = str(session.client("sts").get_caller_identity()["Arn"])
+    for difference in differences(session, document.stage, new_entries(document)):
+        is_built = difference.name not in unbuilt.get(difference.catalog.endpoint, ())
+        if difference.deployed and is_built and (difference.is_kept or not difference.revision):
+            with suppress(ChangedMeanwhile):  # another writer has restored it
+                difference.catalog.write(
+                    difference.deployed, "deployed", caller=caller, replaces=difference.revision
+                )
+                restored.append(difference.model)
     return restored
 
 

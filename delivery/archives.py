@@ -104,6 +104,8 @@ def build_missing_archives(deployment: StageDeployment) -> None:
     builds = _builds(deployment, stacks, bucket)
     if moved:
         builds["moves"] = _write_list(bucket, moved.values())
+        if any(endpoint.keeps_models for endpoint in assembly.endpoints.values()):
+            builds["moves"]["OnFailure"] = "keep"  # the guard refuses what the catalog needs
     count = len(missing) + len(moved)
     with step(f"build {count:,} of {len(assembly.archives) + len(moved):,} archives"):
         for key in moved:
@@ -156,16 +158,24 @@ def _missing_for_moves(deployment: StageDeployment, bucket: ArchiveBucket) -> di
 
     Raise `NotDelivered` with the reason for each archive that cannot be built.
     """
-    items, missing, errors = deployment.assembly.archives, dict[str, BuildItem](), list[str]()
-    for move in find_moves(deployment):
-        for key, archive in move.missing_archives(items, bucket):
-            try:
-                missing[key] = move.item(key, archive, items, bucket)
-            except NotDelivered as error:
-                errors.append(str(error))
-    if errors:
+    items = deployment.assembly.archives
+
+    def read(move: "EndpointMove", key: str, archive: str) -> BuildItem | NotDelivered:
+        try:
+            return move.item(key, archive, items, bucket)
+        except NotDelivered as error:
+            return error
+
+    keys = [
+        (move, key, archive)
+        for move in find_moves(deployment)
+        for key, archive in move.missing_archives(items, bucket)
+    ]
+    with ThreadPoolExecutor(COPIES) as threads:
+        results = list(threads.map(lambda arguments: read(*arguments), keys))
+    if errors := [str(result) for result in results if isinstance(result, NotDelivered)]:
         raise NotDelivered("\n  ".join(errors))
-    return missing
+    return {item.key: item for item in results if isinstance(item, BuildItem)}
 
 
 @dataclass(frozen=True)
@@ -201,19 +211,21 @@ class EndpointMove:
         if archive.startswith(PUBLISHED):
             reason = f"version {version} of {model} was published by hand; deliveries do not "
             raise self._error(key, model, f"{reason}build or copy it")
-        target = key.removesuffix(f"/{archive}").rpartition("/")[2]
         keys = self._keys(archive)
+        targets = {key: key.removesuffix(f"/{archive}").rpartition("/")[2] for key in keys}
         for other_key in keys:
             if other_key in items:
-                return replace(items[other_key], key=key, target=target)
-        manifest = next(filter(None, map(bucket.manifest, keys)), None)
+                return _for_target(items[other_key], key, targets[key])
+        manifests = ((other_key, bucket.manifest(other_key)) for other_key in keys)
+        other_key, manifest = next((pair for pair in manifests if pair[1]), ("", None))
         if manifest is None:
             folders = ", ".join(sorted(self.prefixes))
             raise self._error(key, model, f"the catalog names it, but none of {folders} has it")
         source = source_key(manifest["digest"])
         if bucket.checksum(source) is None:
             raise self._error(key, model, f"its source s3://{bucket.name}/{source} was deleted")
-        return replace(item_of(manifest), key=key, target=target)
+        item = replace(item_of(manifest), target=targets[other_key])
+        return _for_target(item, key, targets[key])
 
     def _keys(self, archive: str) -> list[str]:
         """Return the keys of an archive below all prefixes."""
@@ -274,6 +286,18 @@ def item_of(manifest: Mapping[str, Any]) -> BuildItem:
     )
 
 
+def _for_target(item: BuildItem, key: str, target: str) -> BuildItem:
+    """Return the archive of a model for another target.
+
+    Only archives for GPUs have engines. An archive for CPUs does not tell whether that for a GPU
+    has: it gets a build of its own, as if it had.
+    """
+    is_for_gpu, was_for_gpu = ("cuda" in name for name in (target, item.target))
+    return replace(
+        item, key=key, target=target, engines=is_for_gpu and (item.engines or not was_for_gpu)
+    )
+
+
 @dataclass(frozen=True)
 class Builder:
     """The Lambda functions `start` and `poll`; `functions` is a client in their region.
@@ -321,8 +345,12 @@ class Builder:
                 responses.pop(name, None)
                 raise
             if responses[name]["IsComplete"]:
+                failures = responses[name].get("Failures", ())
                 del events[name], responses[name]
-                say(f"  {name}: all archives are built")
+                for failure in failures:
+                    say(f"! {name}: {failure}")
+                count = "all archives" if not failures else "all other archives"
+                say(f"  {name}: {count} are built")
         return ", ".join(_progress(name, last) for name, last in responses.items()) or None
 
     def _invoke(self, name: str, function: str, event: dict[str, Any]) -> dict[str, Any]:

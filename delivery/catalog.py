@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 
 import boto3
 
+from delivery.bucket import ArchiveBucket
 from delivery.deploy import StageDeployment
 from delivery.errors import ChangedByHand
 from delivery.state import incomplete_stacks
 from delivery.steps import say
 from plan.catalog import Catalog, ChangedMeanwhile, Entry, Revision
+from plan.document import EndpointSettings, Plan
 from release.templates import Template, resolve, resources
 
 CATALOG = "Custom::TritonCatalog"
@@ -48,6 +50,17 @@ class CatalogDifference:
         """
         return self.deployed is not None and (
             not (self.revision and self.revision.entry) or self.deployed["target_model"] is None
+        )
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether deploys have kept an earlier entry, because the model could not be built."""
+        revision = self.revision
+        return (
+            revision is not None
+            and revision.number > 0
+            and bool(revision.entry)
+            and revision.cause == "deployed"
         )
 
     @property
@@ -93,20 +106,27 @@ def check_catalog_before(deployment: StageDeployment) -> None:
     endpoints, session = deployment.assembly.endpoints, deployment.session
     stacks = [endpoint.stack for endpoint in endpoints.values()]
     failed_stacks = incomplete_stacks(session.client("cloudformation"), stacks)
-    live_entries = {
-        name: deployed_entries(session, template)
-        for name, endpoint in endpoints.items()
-        if endpoint.stack not in failed_stacks and (template := deployment.live_template(endpoint))
-    }
-    new_entries = _new_entries(deployment)
+    live_entries, with_kept_models = dict[str, Entries](), set[str]()
+    for name, endpoint in endpoints.items():
+        if endpoint.stack in failed_stacks or not (template := deployment.live_template(endpoint)):
+            continue
+        live_entries[name] = deployed_entries(session, template)
+        live = EndpointSettings.of_template(template)
+        if live and live.keeps_models:
+            with_kept_models.add(name)
+    commit_entries = new_entries(deployment.assembly.plan)
     unexpected = [
         difference
         for difference in differences(session, deployment.assembly.stage, live_entries)
         if not difference.is_published_copy
+        and not (
+            difference.catalog.endpoint in with_kept_models
+            and (difference.is_kept or difference.revision is None)
+        )
     ]
     unchanged_by_deploy = []
     for difference in _restore_repairable(deployment, unexpected):
-        new_entry = new_entries[difference.catalog.endpoint].get(difference.name)
+        new_entry = commit_entries[difference.catalog.endpoint].get(difference.name)
         if difference.deployed == new_entry:
             unchanged_by_deploy.append(difference)
         elif difference.deployed:
@@ -119,11 +139,16 @@ def check_catalog_before(deployment: StageDeployment) -> None:
 def check_catalog_after(deployment: StageDeployment) -> None:
     """Restore deleted entries; raise `ChangedByHand` with entries that were changed by hand.
 
-    After the deploy the commit's archives exist. Therefore an entry that names a published copy is
-    restored too.
+    After the deploy the commit's archives exist, except those that could not be built. Therefore
+    an entry that names a published copy is restored too, and one that an earlier deploy has kept.
     """
-    session, stage = deployment.session, deployment.assembly.stage
-    catalog_differences = differences(session, stage, _new_entries(deployment))
+    plan = deployment.assembly.plan
+    unbuilt = unbuilt_models(plan, deployment.bucket)
+    catalog_differences = [
+        difference
+        for difference in differences(deployment.session, plan.stage, new_entries(plan))
+        if difference.name not in unbuilt.get(difference.catalog.endpoint, ())
+    ]
     remaining = _restore_repairable(deployment, catalog_differences)
     _refuse(remaining, "everything is deployed except these catalog entries")
 
@@ -143,12 +168,42 @@ def deployed_entries(session: boto3.Session, template: Template) -> Entries:
     return entries
 
 
-def _new_entries(deployment: StageDeployment) -> dict[str, Entries]:
-    """Return short name of the endpoint -> entries of the commit."""
+def new_entries(plan: Plan) -> dict[str, Entries]:
+    """Return short name of the endpoint -> entries of a plan."""
     return {
         name: {model: planned.catalog.fields() for model, planned in endpoint.models.items()}
-        for name, endpoint in deployment.assembly.plan.endpoints.items()
+        for name, endpoint in plan.endpoints.items()
     }
+
+
+def unbuilt_models(plan: Plan, bucket: ArchiveBucket | None) -> dict[str, set[str]]:
+    """Return short name of the endpoint -> models without all archives, which it keeps."""
+    return {
+        name: {
+            model
+            for model, planned in endpoint.models.items()
+            if not missing.isdisjoint(planned.archives)
+        }
+        for name, endpoint in plan.endpoints.items()
+        if endpoint.settings.keeps_models and bucket
+        for missing in [set(bucket.incomplete(item.key for item in endpoint.build_items()))]
+    }
+
+
+def describe_unbuilt(
+    session: boto3.Session, plan: Plan, unbuilt: Mapping[str, set[str]]
+) -> list[str]:
+    """Return a sentence for each of `unbuilt_models`, with the version that clients use."""
+    sentences = []
+    for endpoint, models in unbuilt.items():
+        current = Catalog(session.client("dynamodb"), plan.stage, endpoint).revisions(models)
+        for model in sorted(models):
+            name = f"{endpoint}/{model}"
+            version = plan.endpoints[endpoint].models[model].version
+            revision = current.get(model)
+            kept = f"clients keep {revision.version}" if revision else "no client can call it"
+            sentences.append(f"{name}: version {version} could not be built: {kept}")
+    return sentences
 
 
 def _restore_repairable(
@@ -156,7 +211,9 @@ def _restore_repairable(
 ) -> list[CatalogDifference]:
     """Restore the entries that a delivery may restore; return the remaining differences."""
     repairable = [
-        entry for entry in catalog_differences if entry.is_repairable or entry.is_published_copy
+        entry
+        for entry in catalog_differences
+        if entry.is_repairable or entry.is_published_copy or (entry.deployed and entry.is_kept)
     ]
     if repairable:
         caller = str(deployment.session.client("sts").get_caller_identity()["Arn"])

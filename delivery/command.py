@@ -12,7 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery import smoke
 from delivery.deliver import deliver, roll_back
-from delivery.errors import DeliveryError, NotDelivered, explain_error
+from delivery.errors import DeliveryError, ModelsKept, NotDelivered, explain_error
+from delivery.verify import VerifiedStage
 from endpoint_client import EndpointError
 from plan import golden
 from plan.golden import InvalidGolden
@@ -26,8 +27,9 @@ Exit code 0: the stage serves the release. 1: nothing was changed, or CloudForma
 change back. 2: the release is deployed and does not work, or CloudFormation could not roll it back.
 3: the delivery was interrupted, its credentials have expired, or AWS did not answer; AWS finishes
 the operations in progress: run the same command again once no build runs in CodeBuild. 4: the
-catalog was changed by hand; the message has the command that resolves it. 130: the delivery was
-interrupted before it changed anything.
+catalog was changed by hand; the message has the command that resolves it. 5: the stage serves the
+release, except models that could not be built, of endpoints with `on_failure: keep`. 130: the
+delivery was interrupted before it changed anything.
 """
 GOLDEN_EXIT_CODES = """\
 Exit code 0: models/MODEL/tests/golden.json is written. 1: it is not.
@@ -106,7 +108,7 @@ def _run_and_report(run: RunCommand, options: argparse.Namespace) -> int:
 
 def _deliver(options: argparse.Namespace) -> None:
     release = ReleaseArtefact.load(options.release, expected=options.digest)
-    uninvoked_models = deliver(
+    verified = deliver(
         release,
         options.stage,
         from_stage=options.from_stage,
@@ -114,18 +116,26 @@ def _deliver(options: argparse.Namespace) -> None:
         allow_older=options.allow_older,
         take_over=options.take_over,
     )
-    _warn_about(uninvoked_models)
-    print(f"delivered: {options.stage} serves release {release.name}")
+    _warn_about(verified.uninvoked_models)
+    _report(verified, f"delivered: {options.stage} serves release {release.name}")
 
 
 def _roll_back(options: argparse.Namespace) -> None:
     stage, session = options.stage, _session(options.stage)
-    name, uninvoked_models = roll_back(session, stage, to=options.to, take_over=options.take_over)
-    _warn_about(uninvoked_models)
-    print(
+    name, verified = roll_back(session, stage, to=options.to, take_over=options.take_over)
+    _warn_about(verified.uninvoked_models)
+    _report(
+        verified,
         f"delivered: {stage} serves {name} again. main still has the bad change: revert it "
-        "before the next delivery"
+        "before the next delivery",
     )
+
+
+def _report(verified: VerifiedStage, text: str) -> None:
+    """Print the end of a delivery. Raise `ModelsKept` if models could not be built."""
+    if verified.unbuilt_models:
+        raise ModelsKept("\n  ".join(verified.unbuilt_models))
+    print(text)
 
 
 def _warn_about(uninvoked_models: list[str]) -> None:

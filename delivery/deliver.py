@@ -20,7 +20,7 @@ from delivery.preflight.checks import run_checks
 from delivery.record import ROLLBACK, TAKE_OVER_OPTION, History, record_delivery
 from delivery.steps import say, step
 from delivery.store import save_release, stored_release
-from delivery.verify import verify
+from delivery.verify import VerifiedStage, verify
 from plan import golden, stage_record
 from plan.stage_record import Delivery, DeliveryOutcome, Event
 from release.artefact import ReleaseArtefact
@@ -44,8 +44,8 @@ def deliver(
     ignore_preflight: bool = False,
     allow_older: bool = False,
     take_over: bool = False,
-) -> list[str]:
-    """Deliver a release to `stage`; return the models that were not invoked.
+) -> VerifiedStage:
+    """Deliver a release to `stage`; return the models that were not invoked or not built.
 
     With `from_stage`, copy archives from that stage. With `ignore_preflight`, refusals of the
     preflight do not end the delivery; with `allow_older`, the commit need not contain the live one;
@@ -87,8 +87,8 @@ def deliver(
 
 def roll_back(
     session: boto3.Session, stage: str, *, to: str | None, take_over: bool = False
-) -> tuple[str, list[str]]:
-    """Deploy the endpoints of an earlier release; return its name, and the models not invoked.
+) -> tuple[str, VerifiedStage]:
+    """Deploy the endpoints of an earlier release; return its name, and the result of `deliver`.
 
     `to` is the beginning of a release's digest or of its commit; by default, the last successful
     delivery of another release than the live one. The release and its archives are in the bucket
@@ -129,8 +129,8 @@ def roll_back(
 
 def _build_and_deploy(
     deployment: StageDeployment, history: History, release: ReleaseArtefact
-) -> list[str]:
-    """Build, deploy, store and verify a release; return the models that were not invoked."""
+) -> VerifiedStage:
+    """Build, deploy, store and verify a release."""
     build_missing_archives(deployment)
     history.refuse_superseded()
     try:

@@ -78,6 +78,13 @@ class ChangedByHand(DeliveryError):
     exit_code, label = 4, "changed by hand"
 
 
+class ModelsKept(DeliveryError):
+    """The commit is deployed without models that could not be built."""
+
+    exit_code, label = 5, "deployed, but not all models"
+    advice = "\n  Mend these models, and deliver again; to try once more, deliver the same release"
+
+
 def credentials_expired(error: BaseException | None) -> bool:
     """Return whether an error, or its cause, reports expired credentials."""
     if isinstance(error, ClientError):

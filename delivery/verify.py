@@ -2,13 +2,13 @@
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from botocore.exceptions import ClientError
 
 from delivery import smoke
 from delivery.aws import stack_template
-from delivery.catalog import check_catalog_after
+from delivery.catalog import check_catalog_after, describe_unbuilt, unbuilt_models
 from delivery.deploy import StageDeployment
 from delivery.drift import manual_changes
 from delivery.errors import (
@@ -30,12 +30,18 @@ VERIFY_SECONDS = 30 * 60
 NOT_VERIFIED = "everything is deployed, but not verified"
 
 
-def verify(deployment: StageDeployment, models: Path) -> list[str]:
+class VerifiedStage(NamedTuple):
+    """The models without a golden file, and a sentence for each that could not be built."""
+
+    uninvoked_models: list[str]
+    unbuilt_models: list[str]
+
+
+def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
     """Compare stacks, endpoints and catalog with the assembly, and answers with golden files.
 
-    Golden files are in the folder `models`. Return the models without a golden file, which are not
-    invoked. Raise `FaultyDeployment` with all faults, `ChangedByHand` if the catalog was changed by
-    hand, `Unfinished` if AWS does not answer.
+    Golden files are in the folder `models`. Raise `FaultyDeployment` with all faults,
+    `ChangedByHand` if the catalog was changed by hand, `Unfinished` if AWS does not answer.
     """
     deadline = time.monotonic() + VERIFY_SECONDS
     assembly = deployment.assembly
@@ -48,11 +54,20 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
                 _refuse_endpoint_faults(deployment, deadline)
             with step("the catalog has the commit's models"):
                 check_catalog_after(deployment)
+                unbuilt = unbuilt_models(assembly.plan, deployment.bucket)
+                sentences = describe_unbuilt(deployment.session, assembly.plan, unbuilt)
             with step("every model with a golden file gives the expected answer"):
                 result = smoke.invoke_all(
                     deployment.session,
                     assembly.stage,
-                    assembly.versions,
+                    {
+                        endpoint: {
+                            model: version
+                            for model, version in versions.items()
+                            if model not in unbuilt.get(endpoint, ())
+                        }
+                        for endpoint, versions in assembly.versions.items()
+                    },
                     models,
                     component_endpoints={
                         name
@@ -70,7 +85,7 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
         if isinstance(error, ClientError) or is_caller_error(error):
             raise Unfinished(f"{NOT_VERIFIED}: {explain_error(error)}") from error
         raise FaultyDeployment(f"the deployed stage cannot be verified: {error}") from error
-    return result.uninvoked_models
+    return VerifiedStage(result.uninvoked_models, sentences)
 
 
 def _refuse_failed_stacks(deployment: StageDeployment) -> None:

@@ -150,6 +150,11 @@ class EndpointSettings(Record):
         except ValidationError as error:
             raise InvalidPlan(f"Metadata: {ENDPOINT_KEY}: {error}") from None
 
+    @property
+    def keeps_models(self) -> bool:
+        """Whether a deploy keeps the earlier versions of models that cannot be built."""
+        return self.settings.get("on_failure") == "keep"
+
     def environment(self, model: PlannedModel | None) -> dict[str, str]:
         """Return the variables of a container; `model` is the one that it serves, None for many."""
         settings: dict[str, Any] = self.settings

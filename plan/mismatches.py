@@ -260,7 +260,8 @@ class _Expected:
     def _builds(self) -> Properties:
         """Return the resource that builds a list of archives, which must have this digest."""
         items = (item.as_json() for item in self._endpoint.build_items())
-        return {"Bucket": self._bucket(), **dict.fromkeys(PROVIDER, ANY), **_list(items)}
+        keep = {"OnFailure": "keep"} if self._endpoint.settings.keeps_models else {}
+        return {"Bucket": self._bucket(), **dict.fromkeys(PROVIDER, ANY), **_list(items), **keep}
 
     def _catalog(self, table: str) -> Properties:
         """Return the resource that writes a list of models, which must have this digest."""
@@ -272,7 +273,11 @@ class _Expected:
         }
 
     def _entries(self) -> Properties:
-        return _list(model.catalog.as_json() for model in self._endpoint.models.values())
+        pools = [pool for variant in self._variants.values() for pool in variant.pools]
+        locations = sorted({f"{self._bucket()}/{pool.prefix}" for pool in pools})
+        entries = _list(model.catalog.as_json() for model in self._endpoint.models.values())
+        keeps = self._endpoint.settings.keeps_models
+        return {**entries, **({"Archives": locations} if keeps else {})}
 
     def _models(self, variant: PlannedVariant) -> dict[str, Properties]:
         """Return archive or prefix -> Model of a variant, the preferred first."""

@@ -75,13 +75,17 @@ class EndpointStack(Stack):
             for warning in metrics_warnings(map(plan.sources.__getitem__, planned.models)):
                 Annotations.of(self).add_warning_v2("published-metrics", warning)
         self._add_sources(planned, plan.sources)
-        builds = models.builder.build_all(self, "Archives", planned.build_items())
+        pools = [pool for variant in part.variants.values() for pool in variant.pools]
+        locations = sorted({f"{models.bucket.bucket_name}/{pool.prefix}" for pool in pools})
+        items = planned.build_items()
+        builds = models.builder.build_all(self, "Archives", items, keep_failed=part.keeps_models)
         catalog = ModelCatalog(
             self,
             "Catalog",
             stage=document.stage,
             endpoint=endpoint,
             entries=[model.catalog for model in planned.models.values()],
+            archives=locations if part.keeps_models else (),
             is_checked=True,
         )
         capture_prefix = endpoint  # in the stage's own bucket

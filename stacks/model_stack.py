@@ -99,6 +99,7 @@ class ModelStack(Stack):
             stage=stage_name,
             lists=lists,
             stacks=f"{stage_name}-*",
+            bucket=self.bucket,
             encryption_key=self.existing.key,
         )
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)

@@ -1,7 +1,11 @@
 """A custom resource that writes the catalog entries of an endpoint's models."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from platform_facts.rules.catalog import INDEX, table_name
@@ -18,7 +22,8 @@ class CatalogWriter(Construct):
     restores the entries that the deploy has replaced.
 
     `lists` is a pattern of the ARNs of lists; by default, the function may read the lists of its
-    own app. `stacks` is a pattern of the names of the stacks that contain the endpoints.
+    own app. `stacks` is a pattern of the names of the stacks that contain the endpoints. `bucket`
+    has the archives: an entry of `ModelCatalog` may depend on whether its archive exists.
     `encryption_key` is the key of the table.
     """
 
@@ -30,6 +35,7 @@ class CatalogWriter(Construct):
         stage: str,
         lists: str | None = None,
         stacks: str = "*",
+        bucket: s3.IBucket | None = None,
         encryption_key: kms.IKey | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -53,20 +59,28 @@ class CatalogWriter(Construct):
         allow(role, ["cloudformation:DescribeStacks"], [stack], reason)
         if lists:
             allow(role, ["s3:GetObject"], [lists], LISTS_REASON)
+        if bucket:
+            allow(role, ["s3:ListBucket"], [bucket.bucket_arn])
         if encryption_key:
             encryption_key.grant_decrypt(role)  # at the request of DynamoDB
         self._service_token = provider(self, on_event=self.function).service_token
 
-    def write(
-        self, scope: Construct, construct_id: str, *, endpoint: str, entries: ListAsset
-    ) -> CustomResource:
-        """Return a custom resource that writes the entries, JSON texts, of an endpoint's models."""
+    def allow_list(self, entries: ListAsset) -> None:
+        """Allow the function to read a list, unless it is among `lists`."""
         if self._lists is None:
             entries.grant_read(self.function)
+
+    def write(
+        self, scope: Construct, construct_id: str, properties: Mapping[str, Any]
+    ) -> CustomResource:
+        """Return a custom resource that writes the entries of an endpoint's models.
+
+        `properties` are those of the endpoint's `ModelCatalog`.
+        """
         return CustomResource(
             scope,
             construct_id,
             resource_type="Custom::TritonCatalog",
             service_token=self._service_token,
-            properties={"Table": self.table_name, "Endpoint": endpoint, **entries.properties},
+            properties={"Table": self.table_name, **properties},
         )

@@ -99,14 +99,21 @@ class ModelBuilder(Construct):
         self._service_token = self.provider.service_token
 
     def build_all(
-        self, scope: Construct, construct_id: str, items: Iterable[BuildItem]
+        self,
+        scope: Construct,
+        construct_id: str,
+        items: Iterable[BuildItem],
+        *,
+        keep_failed: bool = False,
     ) -> CustomResource:
         """Return a custom resource that builds the archives; dependent resources wait for it.
 
         The list is an asset, so that the template does not depend on the number of archives. Only
         archives that the bucket does not have are built, and a rollback builds nothing. Deletion of
         the resource keeps the archives. Sources of items must match `assets`; items whose keys are
-        not those of their models and digests are rejected by the deploy.
+        not those of their models and digests are rejected by the deploy. With
+        `keep_failed`, a model that cannot be built does not fail the deploy: see `archives` of
+        `ModelCatalog`.
         """
         group = Construct(scope, construct_id)
         archives = ListAsset(group, "List", (item.as_json() for item in items))
@@ -119,6 +126,7 @@ class ModelBuilder(Construct):
                 **archives.properties,
                 "Bucket": self.bucket.bucket_name,
                 "WaitMinutes": str(BUILD_WAIT_MINUTES),
+                **({"OnFailure": "keep"} if keep_failed else {}),
             },
         )
 

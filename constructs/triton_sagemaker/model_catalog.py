@@ -1,6 +1,7 @@
 """The catalog, in which clients look up the current archive of each model."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from aws_cdk import CustomResource
 from aws_cdk import aws_iam as iam
@@ -22,7 +23,8 @@ class ModelCatalog(Construct):
     old one, changes one item. `entries` are those of all models, None in an app that only reads the
     catalog. `encryption_key` is the key of the table, if it has one of its own. `is_checked`: the
     caller has checked the length of the entries; otherwise an entry that is too long for an item
-    raises `ValueError`.
+    raises `ValueError`. With `archives`, all locations BUCKET/PREFIX/ from which the endpoint
+    loads, a model without an archive below each keeps its earlier entry; a new one gets none.
     """
 
     def __init__(
@@ -34,12 +36,14 @@ class ModelCatalog(Construct):
         endpoint: str,
         entries: Sequence[ModelEntry] | None = None,
         encryption_key: kms.IKey | None = None,
+        archives: Sequence[str] = (),
         is_checked: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         reject_plain_values(encryption_key=encryption_key)
         self._table, self._endpoint, self._key = table_name(stage), endpoint, encryption_key
         self.name = f"{self._table}/{endpoint}"
+        self._archives = list(archives)
         self._entries: ListAsset | None = None
         if entries is not None:
             self._entries = ListAsset(self, "List", _texts(entries, is_checked=is_checked))
@@ -51,9 +55,17 @@ class ModelCatalog(Construct):
             raise ValueError(f"{self.node.path}: entries: write those of all models")
         return self._entries
 
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The properties of a custom resource that tell it the entries."""
+        archives = {"Archives": self._archives} if self._archives else {}
+        return {**self.entries.properties, **archives}
+
     def publish(self, *, writer: CatalogWriter, after: Sequence[Construct]) -> CustomResource:
         """Write the entries of all models, after everything in `after` is deployed."""
-        resource = writer.write(self, "Items", endpoint=self._endpoint, entries=self.entries)
+        writer.allow_list(self.entries)
+        properties = {"Endpoint": self._endpoint, **self.properties}
+        resource = writer.write(self, "Items", properties)
         resource.node.add_dependency(*after)
         return resource
 

@@ -32,7 +32,7 @@ class UpdateChecks(Construct):
 
     - a variant that is registered for scaling is removed or gets another instance type;
     - the endpoint changes its prefix, and one of the two prefixes lacks an archive that the catalog
-      lists before or after the update;
+      lists before or after the update, unless `ModelCatalog` keeps the earlier entry;
     - an archive is newer than its manifest, which builders write last, and does not have its
       SHA-256;
     - the hosting mode changes.
@@ -100,7 +100,7 @@ class UpdateChecks(Construct):
         updates = [[resource.specification, resource.deployment_config] for resource in resources]
         guard_properties = {
             **properties,
-            **arguments.catalog.entries.properties,
+            **arguments.catalog.properties,
             "Catalog": arguments.catalog.name,
             "Deployment": deployment_config or updates,
         }

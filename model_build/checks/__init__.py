@@ -79,7 +79,10 @@ REPOSITORY_RULES: tuple[Rule, ...] = (
 )
 """Rules for a complete repository, including its model files."""
 
-RECIPE_RULES = (recipes.recipe_matches_files, recipes.recipe_imports, recipes.hashed_packages)
+RECIPE_RULES = (
+    *(recipes.recipe_matches_files, recipes.recipe_imports, recipes.hashed_packages),
+    recipes.row_data_in_folders,
+)
 """Rules that compare a recipe with the source files; for a table, once for each distinct code."""
 ROW_RULES = (recipes.recipe_sources,)
 """Rules that compare a recipe with the source files; for a table, for each row."""

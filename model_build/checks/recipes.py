@@ -5,7 +5,7 @@ import re
 from model_build.export.pip import missing_hashes
 from model_build.export.step import RecipeStep
 from model_build.export.weights import RandomWeights
-from model_build.findings import Location, Problems
+from model_build.findings import Location, Problems, warning
 from model_build.formats.python import PythonPackages
 from model_build.formats.python.imports import PYPI_NAMES, missing_imports
 from model_build.recipe import FILE, Copy
@@ -57,6 +57,25 @@ def recipe_sources(source: ModelSource, repository: Repository) -> Problems:
                 line = checked_yaml.line_of(source.folder / FILE, *keys, file)
                 location = Location(source.folder / FILE, line)
             yield location, f"{file}: {missing}"
+
+
+@warning
+def row_data_in_folders(source: ModelSource, repository: Repository) -> Problems:
+    """The copied data of rows is in a folder, not beside the recipe.
+
+    Beside the recipe, a file that no row names, such as that of a row that was removed, is a file
+    of all rows: each of them is built again.
+    """
+    table = source.shared.table
+    for keys, file, step in source.steps():
+        is_data = table and f"files.{file}.weights" in table.placeholders
+        if is_data and isinstance(step, Copy) and "/" not in step.weights:
+            line = checked_yaml.line_of(source.folder / FILE, *keys, file)
+            yield (
+                Location(repository.file_location(FILE).path, line),
+                f"{file}: the data of rows is beside the recipe, so that all rows are built again "
+                "when a row is removed: move it into a folder, such as weights/",
+            )
 
 
 def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:

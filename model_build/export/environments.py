@@ -16,7 +16,6 @@ from model_build.export import pip
 from model_build.export.weights import CACHE
 from model_build.progress import Progress
 
-_COMPLETE_MARKER = ".complete"
 _ERROR_LINES = 12
 _RUN_SCRIPT = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_path(sys.argv[2])"
 
@@ -34,7 +33,7 @@ def run_script(
     `requirements` pins all packages, including dependencies; the script sees no other packages.
     Raises `BuildError` with the end of the script's error output if it fails.
     """
-    packages = _install(requirements, progress=progress, cache=cache)
+    packages = install(requirements, progress=progress, cache=cache)
     process = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _RUN_SCRIPT, str(packages), str(script)],
         input=json.dumps(request),
@@ -48,17 +47,22 @@ def run_script(
         raise BuildError(f"{source} failed with the packages of {requirements}:\n{errors}")
 
 
-def _install(requirements: Path, *, progress: Progress, cache: Path) -> Path:
-    """Return the folder with the packages; an incomplete installation is repeated."""
+def install(requirements: Path, *options: str, progress: Progress, cache: Path = CACHE) -> Path:
+    """Return the folder with the packages, which `pip.install` installs once.
+
+    An incomplete installation is repeated.
+    """
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    digest = hashlib.sha256(f"{version}\n".encode() + requirements.read_bytes()).hexdigest()
-    folder = cache / "environments" / digest[:16]
+    key = "\n".join([version, *options, ""]).encode() + requirements.read_bytes()
+    folder = cache / "environments" / hashlib.sha256(key).hexdigest()[:16]
+    marker = folder.with_suffix(".complete")
     with _hold_lock(folder.with_suffix(".lock")):
-        if not (folder / _COMPLETE_MARKER).exists():
+        if not (folder.is_dir() and marker.exists()):
             progress(f"installing {requirements} into the cache")
             shutil.rmtree(folder, ignore_errors=True)
-            pip.install(requirements, folder)
-            (folder / _COMPLETE_MARKER).touch()
+            pip.install(requirements, folder, *options)
+            folder.mkdir(exist_ok=True)  # pip creates none for no package
+            marker.touch()
     return folder
 
 

@@ -37,6 +37,14 @@ def check_cache_models(cache_models: bool) -> str | None:
     )
 
 
+@rule("on_failure", "the template of another endpoint names the archives of its models")
+def check_on_failure(on_failure: str) -> str | None:
+    """`on_failure: keep` requires `hosting: multi-model`."""
+    if on_failure == "stop":
+        return None
+    return "only multi-model endpoints keep models: remove it, or write hosting: multi-model"
+
+
 @rule("alarms", f"{GUIDE}multi-model-caching.html")
 def check_cache_alarm(cache_models: bool) -> str | None:
     """Alarms on the model cache require `cache_models: true`."""

@@ -84,6 +84,9 @@ class EndpointConfig(Section):
     fires."""
     alarms: AlarmsConfig = AlarmsConfig()
     """Thresholds of the alarms. Only production stages have alarms."""
+    on_failure: Literal["stop", "keep"] = "stop"
+    """If the build of a model fails: stop before the endpoint changes; or keep the earlier version
+    of the model, deploy the others, and end with exit code 5. For multi-model hosting."""
     image: ImageConfig | None = None
     """An image of your own. Default: AWS's image of the release."""
     server: ServerConfig = ServerConfig()
@@ -226,6 +229,7 @@ class EndpointConfig(Section):
                 yield from self._multi_model_problems()
         if self.hosting != "multi-model":
             yield from stage.check_cache_models(self.cache_models)
+            yield from stage.check_on_failure(self.on_failure)
         if self.hosting != "components":
             keys = [key for key in ("components", "instances") if getattr(self, key) is not None]
             yield from components.check_component_keys(keys)

@@ -12,6 +12,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +37,19 @@ DEADLINE_VARIABLE = "BUILD_DEADLINE"
 REQUEST_VARIABLE = "BUILD_REQUEST"
 """Variable with the ID of the CloudFormation request that started the build."""
 
+MAX_BUILD_SECONDS = 8 * 3600
+"""Maximum time in the queue and of a build: `QUEUE_TIMEOUT` and `BUILD_TIMEOUT` of the project."""
+
 GRACE_SECONDS = 120
 """Time after the deadline in which a build can still end and report an error."""
 
 MAX_REASON_LENGTH = 1000
 """The response of a custom resource to CloudFormation is limited to 4 KiB."""
+
+MAX_NAMES = 8
+"""Number of builds that a reason names."""
+MAX_FAILURES = 50
+"""Failures in a response: the framework's state machine passes at most 256 KiB on."""
 
 MAX_BUILDS = 4
 """Builds of one list at the same time; builds of engines, which mostly wait, are not counted."""
@@ -85,9 +94,10 @@ def is_complete(event: Record, _context: object) -> Record:
     """Return whether all archives exist. Raise `RuntimeError` if builds failed or timed out.
 
     The provider framework fails the resource on any error, so transient errors, such as a full
-    build queue, only wait for the next poll. Responses also have the numbers of archives that are
-    `Built`, and of all `Archives`, and the ids of running `Builds`, for callers other than the
-    framework.
+    build queue, only wait for the next poll. If the property `OnFailure` is `keep`, models that
+    cannot be built are no error. Responses also have the numbers of archives that are `Built`, and
+    of all `Archives`, the ids of running `Builds`, and at the end the `Failures`, for callers other
+    than the framework.
     """
     if "Deadline" not in event:
         return {"IsComplete": True}
@@ -97,7 +107,8 @@ def is_complete(event: Record, _context: object) -> Record:
         counts = build.counts()
         if not build.missing:
             return {"IsComplete": True, **counts}
-        build.fail_if_ended()
+        if build.has_ended:
+            return {"IsComplete": True, **counts, "Failures": build.kept_failures()}
         error = build.start_builds()
         counts = build.counts()
     except (ClientError, exceptions.HTTPClientError, exceptions.ConnectionError) as failure:
@@ -112,7 +123,9 @@ def is_complete(event: Record, _context: object) -> Record:
 def _timeout_message(properties: Record, counts: Record, error: str) -> str:
     built = f"{counts['Built']:,} of {counts['Archives']:,} archives are built" if counts else ""
     waiting = f"builds are waiting to start: {error}" if error else ""
-    running = f"running: {', '.join(counts['Builds'][:8])}" if counts.get("Builds") else ""
+    names = counts.get("Builds", [])
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    running = f"running: {', '.join(names[:MAX_NAMES])}{more}" if names else ""
     return (
         f"After {properties['WaitMinutes']} minutes, "
         f"{'; '.join(filter(None, (built, waiting, running)))}. {UNCHANGED} "
@@ -124,14 +137,18 @@ class ListBuild:
     """A request to build a list, with the state of its archives and builds.
 
     `missing` are the items without an archive. `running` are builds in progress of the same list,
-    also of other requests; `ended` are the ended builds of this request.
+    also of other requests; `ended` are the ended builds of this request. An item that a build of
+    another list builds, such as of the list before a change, waits for that build.
     """
 
     def __init__(self, event: Record) -> None:
         self._event, self._properties = event, event["ResourceProperties"]
         items = _read_list(self._properties)
         # Before the listing, so that a build that ends in between counts as running.
-        builds = _list_builds(event)
+        all_builds = _list_builds(event)
+        own = {name: self._properties[key]
+               for name, key in ((LIST_VARIABLE, "List"), (DIGEST_VARIABLE, "Digest"))}  # fmt: skip
+        builds = [build for build in all_builds if own.items() <= _variables(build).items()]
         self.running = [build for build in builds if build["buildStatus"] == "IN_PROGRESS"]
         self.ended = [
             build
@@ -150,6 +167,9 @@ class ListBuild:
             and not (self._attempts[line] < MAX_ATTEMPTS and _may_succeed(build))
         }
         building = {line for build in self.running for line in _lines(build)}
+        others = [build for build in all_builds if build not in builds]
+        keys = set(_building_keys(others)) if self.missing.keys() - building else set[str]()
+        building |= {line for line, item in self.missing.items() if item["key"] in keys}
         self._waiting = sorted(self.missing.keys() - self._failed.keys() - building)
 
     def counts(self) -> Record:
@@ -160,11 +180,28 @@ class ListBuild:
             "Builds": [build["id"] for build in self.running],
         }
 
-    def fail_if_ended(self) -> None:
-        """Raise `RuntimeError` if archives could not be built, and no build runs or should run."""
-        is_faulty = any(not _has_run(build) for build in self._failed.values())
-        if self._failed and not self.running and (is_faulty or not self._waiting):
-            raise RuntimeError(self._failure_message())
+    @property
+    def has_ended(self) -> bool:
+        """Whether archives could not be built, and no build runs or should run."""
+        return bool(self._failed and not self.running and (self._is_faulty or not self._waiting))
+
+    @property
+    def _is_faulty(self) -> bool:
+        """Whether a build failed before it built anything, such as without its packages."""
+        return any(not _has_run(build) for build in self._failed.values())
+
+    def kept_failures(self) -> list[str]:
+        """Return the reasons of failures. Raise `RuntimeError` unless the models are kept."""
+        reasons = self._failure_reasons()
+        if self._properties.get("OnFailure") == "keep" and not self._is_faulty:
+            more = len(reasons) - MAX_FAILURES
+            listed = [reason[:MAX_REASON_LENGTH] for reason in reasons[:MAX_FAILURES]]
+            return [*listed, f"and {more:,} more"] if more > 0 else listed
+        count = f"{len(self._failed):,} of {self._total:,}"
+        log = next(iter(self._failed.values())).get("logs", {}).get("deepLink", "in CodeBuild")
+        raise RuntimeError(
+            f"{count} archives were not built. {_shortened(reasons)}. Log: {log} . {UNCHANGED}"
+        )
 
     def start_builds(self) -> str:
         """Start builds of waiting items; return the error if CodeBuild cannot start more now.
@@ -172,7 +209,7 @@ class ListBuild:
         After a build that failed before it built anything, such as without its packages, no other
         build is started.
         """
-        if any(not _has_run(build) for build in self._failed.values()):
+        if self._is_faulty:
             return ""
         engines = [line for line in self._waiting if self.missing[line]["engines"]]
         others = [line for line in self._waiting if not self.missing[line]["engines"]]
@@ -217,7 +254,7 @@ class ListBuild:
             ],
         )["build"]
 
-    def _failure_message(self) -> str:
+    def _failure_reasons(self) -> list[str]:
         """Return the reasons of the failures: own errors of models first, then those of builds."""
         own, others = dict[str, str](), Counter[str]()
         builds = {build["id"]: build for build in self._failed.values()}
@@ -233,13 +270,11 @@ class ListBuild:
                     own[model] = reasons[-1]
                 else:
                     others[f"{model}: {general}" if len(lines) == 1 else general] += 1
-        reasons = [*own.values()]
-        reasons += [
-            text if count == 1 else f"{count:,} others: {text}" for text, count in others.items()
-        ]
-        count = f"{len(self._failed):,} of {self._total:,}"
-        log = next(iter(builds.values())).get("logs", {}).get("deepLink", "in CodeBuild")
-        return f"{count} archives were not built. {_shortened(reasons)}. Log: {log} . {UNCHANGED}"
+        return [
+            *own.values(),
+            *(text if count == 1 else f"{count:,} others: {text}"
+              for text, count in others.items()),
+        ]  # fmt: skip
 
 
 def _shortened(reasons: Sequence[str]) -> str:
@@ -279,7 +314,7 @@ def _variables(build: "BuildTypeDef") -> dict[str, str]:
 
 
 def _list_builds(event: Record) -> "list[BuildTypeDef]":
-    """Return the newest builds of an event's list, at least all that were started for the event.
+    """Return the builds of lists that were started for the event or later, or may be in progress.
 
     The provider framework passes the same event to each poll: builds of an earlier poll can only be
     recognised by their variables. The default order is newest first; with an explicit order the
@@ -287,16 +322,34 @@ def _list_builds(event: Record) -> "list[BuildTypeDef]":
     """
     codebuild, properties = boto3.client("codebuild"), event["ResourceProperties"]
     start = event["Deadline"] - 60 * int(properties["WaitMinutes"])
-    own = {LIST_VARIABLE: properties["List"], DIGEST_VARIABLE: properties["Digest"]}
     list_builds: list[BuildTypeDef] = []
     pages = codebuild.get_paginator("list_builds_for_project")
     for page in pages.paginate(projectName=os.environ["PROJECT"]):
         ids = page.get("ids")
         builds = codebuild.batch_get_builds(ids=ids)["builds"] if ids else []
-        list_builds += [build for build in builds if own.items() <= _variables(build).items()]
-        if any(build["startTime"].timestamp() < start for build in builds):
+        list_builds += [build for build in builds if LIST_VARIABLE in _variables(build)]
+        if any(build["startTime"].timestamp() < start - MAX_BUILD_SECONDS for build in builds):
             break
     return list_builds
+
+
+def _building_keys(builds: "list[BuildTypeDef]") -> Iterator[str]:
+    """Yield the keys that builds in progress of other lists build, as far as the lists exist."""
+    lists: dict[str, list[str]] = {}
+    for build in builds:
+        if build["buildStatus"] == "IN_PROGRESS":
+            location = _variables(build)[LIST_VARIABLE]
+            with suppress(ClientError):
+                if location not in lists:
+                    texts = _read(location).splitlines()
+                    lists[location] = [json.loads(text)["key"] for text in texts]
+                yield from (lists[location][line - 1] for line in _lines(build))
+
+
+def _read(location: str) -> bytes:
+    bucket, _, key = location.partition("/")
+    content: bytes = boto3.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read()
+    return content
 
 
 def _read_list(properties: Record) -> Items:
@@ -309,8 +362,7 @@ def _read_list(properties: Record) -> Items:
             f"{location} is not a list of archives of {bucket}: nothing is built. Lists are "
             f"{' and '.join(patterns)}"
         )
-    list_bucket, _, key = location.partition("/")
-    content = boto3.client("s3").get_object(Bucket=list_bucket, Key=key)["Body"].read()
+    content = _read(location)
     if (digest := hashlib.sha256(content).hexdigest()) != properties["Digest"]:
         raise RuntimeError(
             f"s3://{location} has the SHA-256 {digest}, the template another: nothing is built"

@@ -2,7 +2,9 @@
 
 The list is an object with a catalog entry on each line. Only models whose entry differs from the
 previous list are written, so that a published version stays until a deploy changes its model.
-Models that left the list are removed last, unless another writer has changed them since.
+Models that left the list are removed last, unless another writer has changed them since. With the
+property `Archives`, locations BUCKET/PREFIX/, a model is only written if its archive is below all;
+a later deploy that has the archive writes it then, also if its entry is as in the previous list.
 
 In a rollback by CloudFormation, each item that the failed deploy wrote gets the entry that it had
 before, unless another writer has changed it since. A repeated event changes nothing: an item has
@@ -15,7 +17,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
@@ -41,38 +43,83 @@ def handle(event: Record, _context: object) -> Record:
 
     Raise `RuntimeError` if a list does not have its digest, or an item could not be written.
     """
-    properties = event["ResourceProperties"]
+    properties, old_properties = event["ResourceProperties"], event.get("OldResourceProperties", {})
+    keeps = "Archives" in {**old_properties, **properties}
     table = Table(properties["Table"], properties["Endpoint"], event)
     match event["RequestType"]:
         case "Create":
-            counts = _deploy(table, {}, _read_list(properties), properties["Digest"])
+            counts = _deploy(table, {}, _read_list(properties), properties, keeps=keeps)
         case "Update":
-            old, new = _read_list(event["OldResourceProperties"]), _read_list(properties)
+            old, new = _read_list(old_properties), _read_list(properties)
             if _is_rolling_back(event["StackId"]):
-                counts = _roll_back(table, old, new, event["OldResourceProperties"]["Digest"])
+                counts = _roll_back(table, old, new, old_properties["Digest"], keeps=keeps)
             else:
-                counts = _deploy(table, old, new, properties["Digest"])
+                counts = _deploy(table, old, new, properties, keeps=keeps)
         case _:  # all models, also published ones: the endpoint is deleted next
             counts = _for_each(table.models(), lambda m: table.change(m, lambda _: REMOVAL))
     name = f"{table.name}/{table.endpoint}"
     return {"PhysicalResourceId": name, "Data": {key: str(counts[key]) for key in sorted(counts)}}
 
 
-def _deploy(table: "Table", old: Record, new: Record, digest: str) -> Counter[str]:
-    """Write the entries that differ between two lists, then remove the models without an entry."""
+def _deploy(
+    table: "Table", old: Record, new: Record, properties: Record, *, keeps: bool
+) -> Counter[str]:
+    """Write the entries that differ between two lists, then remove the models without an entry.
 
-    def remove(model: str) -> str:
+    If this or the last deploy `keeps` the entries of models without an archive, also write those
+    that the last deploy has kept.
+    """
+    digest = properties["Digest"]
+
+    def write(model: str) -> str:
         def decide(item: Record) -> Decision:
-            return ("", digest) if item.get("entry") == old[model] else None
+            is_kept = _is_kept(item, new[model])
+            return (new[model], digest) if is_kept or old.get(model) != new[model] else None
 
         return table.change(model, decide)
 
-    changed = sorted(model for model, entry in new.items() if old.get(model) != entry)
-    counts = _for_each(changed, lambda m: table.change(m, lambda _: (new[m], digest)))
+    def remove(model: str) -> str:
+        def decide(item: Record) -> Decision:
+            is_own = item.get("entry") == old[model] or (keeps and _is_kept(item, old[model]))
+            return ("", digest) if is_own else None
+
+        return table.change(model, decide)
+
+    unbuilt = _unbuilt(new, properties.get("Archives", ()))
+    changed = {model for model, entry in new.items() if keeps or old.get(model) != entry}
+    counts = _for_each(sorted(changed - unbuilt), write) + Counter(Unbuilt=len(unbuilt))
     return counts + _for_each(sorted(old.keys() - new.keys()), remove)
 
 
-def _roll_back(table: "Table", failed: Record, new: Record, digest: str) -> Counter[str]:
+def _is_kept(item: Record, entry: str) -> bool:
+    """Return whether an item has another entry than the list because of a missing archive.
+
+    No other writer has changed it then.
+    """
+    return item.get("entry") != entry and (not item or item.get("cause") == "deployed")
+
+
+def _unbuilt(new: Record, locations: Iterable[str]) -> set[str]:
+    """Return the models that have no archive, or no manifest of it, below one of the locations."""
+    unbuilt = set[str]()
+    for location in locations:
+        bucket, _, prefix = location.partition("/")
+        pages = boto3.client("s3").get_paginator("list_objects_v2")
+        keys = {
+            entry["Key"].removeprefix(prefix)
+            for page in pages.paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
+            for entry in page.get("Contents", ())
+        }
+        for model, entry in new.items():
+            archive = json.loads(entry)["target_model"]
+            if not keys >= {archive, archive.removesuffix(".tar.gz") + ".json"}:
+                unbuilt.add(model)
+    return unbuilt
+
+
+def _roll_back(
+    table: "Table", failed: Record, new: Record, digest: str, *, keeps: bool
+) -> Counter[str]:
     """Restore the items that the deploy of the list with this digest wrote."""
 
     def decide(item: Record) -> Decision:
@@ -83,7 +130,7 @@ def _roll_back(table: "Table", failed: Record, new: Record, digest: str) -> Coun
         return before.get("entry", ""), before.get("list", "")
 
     models = {*failed, *new}
-    changed = sorted(model for model in models if failed.get(model) != new.get(model))
+    changed = sorted(m for m in models if keeps or failed.get(m) != new.get(m))
     return _for_each(changed, lambda model: table.change(model, decide))
 
 

@@ -330,7 +330,7 @@ def _missing_archives(
     """
     if old_prefixes == new_prefixes:
         return
-    archives = _catalog_archives(properties)
+    archives = _catalog_archives(properties) - _kept_archives(properties)
     for url in sorted(old_prefixes | new_prefixes):
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
         times = _times_below(bucket, prefix)
@@ -397,6 +397,24 @@ def _catalog_archives(properties: Record) -> set[str]:
     """Return the archives in the catalog before and after the update."""
     entries = [*_catalog_entries(properties["Catalog"]), *_listed_entries(properties)]
     return {archive for entry in entries if (archive := entry.get("target_model"))}
+
+
+def _kept_archives(properties: Record) -> set[str]:
+    """Return the archives that only the list has and that could not be built.
+
+    The catalog keeps the earlier entries of their models. A catalog without `Archives` keeps none.
+    """
+    if "Archives" not in properties:
+        return set()
+    listed = {archive for entry in _listed_entries(properties)
+              if (archive := entry.get("target_model"))}  # fmt: skip
+    current = {entry.get("target_model") for entry in _catalog_entries(properties["Catalog"])}
+    unbuilt = set[str]()
+    for location in properties["Archives"]:
+        bucket, _, prefix = location.partition("/")
+        times = _times_below(bucket, prefix)
+        unbuilt |= {name for name in listed if not times.keys() >= {name, _manifest_key(name)}}
+    return unbuilt - current
 
 
 def _listed_entries(properties: Record) -> Iterator[Record]:

@@ -1,12 +1,14 @@
 """Python models and their packages."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import ClassVar, Literal
 
-from model_build.export import pip
+from model_build.export import environments
 from model_build.export.step import RecipeStep, StepContext, StepOutput
+from model_build.export.weights import CACHE
 from model_build.format import Format
 from model_build.formats.python.bls_calls import bls_calls
 from model_build.formats.python.execution_environments import (
@@ -16,7 +18,7 @@ from model_build.formats.python.execution_environments import (
 from model_build.formats.python.imports import PACKAGES, python_imports
 from model_build.formats.python.models import python_models
 from model_build.native_libraries import missing_library_warnings
-from model_build.progress import WARNING
+from model_build.progress import WARNING, Progress
 from model_build.recipe_values import InnerPath
 from model_build.repository import Model
 
@@ -55,13 +57,20 @@ class PythonPackages(RecipeStep):
     def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Install the packages and print warnings about missing native libraries."""
         requirements = context.model_folder / self.requirements
-        install(requirements, to=output_path, python=context.python_version)
+        install(
+            requirements,
+            to=output_path,
+            python=context.python_version,
+            progress=context.progress,
+        )
         for line in missing_library_warnings(output_path):
             context.progress(f"{WARNING} {line}")
         return StepOutput([])
 
 
-def install(requirements: Path, *, to: Path, python: str) -> None:
+def install(
+    requirements: Path, *, to: Path, python: str, progress: Progress, cache: Path = CACHE
+) -> None:
     """Install the pinned `requirements` into the folder `to`, for Triton's Python on Linux x86-64.
 
     Triton imports a model as the module `1.model`, and so runs `1/__init__.py` first, which adds
@@ -70,12 +79,14 @@ def install(requirements: Path, *, to: Path, python: str) -> None:
 
     `python` is the version that runs models (`3.12`), not the builder's. Only wheels with a listed
     hash are installed, without their dependencies, so that the result is the same on every machine.
-    Raises `BuildError`.
+    They are installed once for all models, such as the rows of a table. Raises `BuildError`.
     """
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in (28, 17)] + ["manylinux2014_x86_64"]
     options = ["--no-compile", "--implementation", "cp"]
     options += [option for platform in platforms for option in ("--platform", platform)]
-    pip.install(requirements, to, *options, "--python-version", python)
+    options += ["--python-version", python]
+    packages = environments.install(requirements, *options, progress=progress, cache=cache)
+    shutil.copytree(packages, to)
     to.with_name(INIT_FILE).write_text(INIT_CODE, encoding="utf-8")
 
 

@@ -59,12 +59,13 @@ def test_deleted_catalog_entry_is_restored(
     create_table(dynamodb, "local")
     catalog = Catalog(dynamodb, "local", "text")
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("boto3.client", lambda service, *_: sts if service == "sts" else dynamodb)
+    session = Mock(client=lambda service: sts if service == "sts" else dynamodb)
+    monkeypatch.setattr("boto3.Session", lambda **_: session)
     monkeypatch.setattr(deploy, "bootstrap", lambda *_: None)
     monkeypatch.setattr(deploy, "run_cdk", lambda *_, **__: None)
     local = argparse.Namespace(stage="local", local=True)
     assert deploy.run(local) == 0
-    assert capsys.readouterr().out.endswith("restored deleted catalog entries: text/minilm\n")
+    assert capsys.readouterr().out.endswith("restored catalog entries: text/minilm\n")
     revision = catalog.current()["minilm"]
     assert revision.entry["endpoint"] == "local-text"
     write_entry(catalog, {**revision.entry, "version": "published"}, cause="published")

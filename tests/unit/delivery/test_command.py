@@ -15,6 +15,7 @@ from delivery.errors import (
     RollbackFailed,
     Unfinished,
 )
+from delivery.verify import VerifiedStage
 from release.artefact import ReleaseArtefact
 from tests.tritonsm import tritonsm
 
@@ -32,9 +33,20 @@ def release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ReleaseArtefact:
 def test_successful_delivery_has_exit_code_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], release: ReleaseArtefact
 ) -> None:
-    monkeypatch.setattr(command, "deliver", lambda *_, **__: None)
+    monkeypatch.setattr(command, "deliver", lambda *_, **__: VerifiedStage([], []))
     assert tritonsm(["deliver", "prod", "--from-stage", "dev", "--digest", release.digest]) == 0
     assert capsys.readouterr().out == f"delivered: prod serves release {release.name}\n"
+
+
+def test_delivery_without_some_models_has_exit_code_5(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], release: ReleaseArtefact
+) -> None:
+    verified = VerifiedStage([], ["text/a: version 2 could not be built: clients keep 1"])
+    monkeypatch.setattr(command, "deliver", lambda *_, **__: verified)
+    assert tritonsm(["deliver", "prod", "--digest", release.digest]) == 5
+    assert capsys.readouterr().err.startswith(
+        "deployed, but not all models: text/a: version 2 could not be built: clients keep 1\n"
+    )
 
 
 def test_release_with_another_digest_is_not_delivered(
@@ -79,7 +91,8 @@ def test_each_error_has_its_exit_code_and_message(
 def test_rollback_reports_the_next_step(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("release a", ["prod-text/a"]))
+    verified = VerifiedStage(["prod-text/a"], [])
+    monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("release a", verified))
     assert tritonsm(["rollback-stage", "prod"]) == 0
     warning, result = capsys.readouterr().out.splitlines()
     assert warning.startswith(

@@ -8,7 +8,7 @@ import pytest
 import platform_facts
 from model_build import checks, recipe
 from model_build.repository import Repository
-from model_build.source import ModelSource
+from model_build.source import ModelFolder
 from tests.unit.model_build.checks.cases import (
     ensembles,
     frameworks,
@@ -36,10 +36,8 @@ def lint(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]
     monkeypatch.chdir(folder)
     here = Path()
     if (folder / recipe.FILE).is_file():
-        alternatives = (None, *ModelSource(here).recipe.alternatives)
-        findings = [
-            finding for name in alternatives for finding in checks.lint(ModelSource(here, name))
-        ]
+        models = ModelFolder(here).models()
+        findings = [finding for model in models for finding in checks.lint(model)]
         return list(dict.fromkeys(map(str, findings)))
     rules = checks.rules_for_release(platform_facts.release(case.release))
     return [str(finding) for finding in checks.findings(Repository.read(here), rules)]

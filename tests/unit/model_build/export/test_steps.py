@@ -65,7 +65,7 @@ def test_packages_are_installed_with_a_warning_about_libraries(
     calls: list[Any] = []
     monkeypatch.setattr(
         "model_build.formats.python.install",
-        lambda requirements, *, to, python: calls.append((requirements, to, python)),
+        lambda requirements, *, to, python, **_: calls.append((requirements, to, python)),
     )
     step = PythonPackages(to="python-packages", requirements="a/pins.txt")
     target = BuildTarget(release="25.09", compute_capability="8.6")

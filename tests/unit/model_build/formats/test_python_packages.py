@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from model_build.formats import python as python_packages
+from tests.unit.model_build.fakes import ProgressLines
 
 
 @pytest.fixture
@@ -37,9 +38,16 @@ def _requirements(wheel: Path, sha256: str) -> Path:
     return path
 
 
+def install(requirements: Path, to: Path, *, python: str) -> None:
+    """Install packages, with a cache beside the folder `to`."""
+    python_packages.install(
+        requirements, to=to, python=python, progress=ProgressLines(), cache=to.parent / "cache"
+    )
+
+
 def test_wheel_for_the_python_of_triton_is_installed(wheel: Path, tmp_path: Path) -> None:
     requirements = _requirements(wheel, hashlib.sha256(wheel.read_bytes()).hexdigest())
-    python_packages.install(requirements, to=tmp_path / "site-packages", python="3.12.3")
+    install(requirements, tmp_path / "site-packages", python="3.12.3")
     assert (tmp_path / "site-packages" / "tiny" / "__init__.py").is_file()
     assert not list((tmp_path / "site-packages").rglob("*.pyc"))  # .pyc files are not reproducible
 
@@ -56,12 +64,12 @@ def test_pip_installs_wheels_for_tritons_python(
     monkeypatch.setattr("model_build.export.pip.subprocess.run", run)
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("")
-    python_packages.install(requirements, to=tmp_path / "to", python="3.10.12")
+    install(requirements, tmp_path / "to", python="3.10.12")
     (command,) = commands
     options = dict(itertools.pairwise(command))
     assert options["--python-version"] == "3.10.12"
     assert options["--only-binary"] == ":all:"
     assert options["--implementation"] == "cp"
-    assert options["--target"] == str(tmp_path / "to")
+    assert Path(options["--target"]).parent == tmp_path / "cache" / "environments"
     assert options["--requirement"] == str(requirements)
     assert {"--require-hashes", "--no-deps", "--no-compile"} <= set(command)

@@ -77,7 +77,7 @@ def environment() -> Iterator[None]:
     """Use the packages of this Python, since an installation takes minutes."""
     packages = Path(torch.__file__).parents[1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("model_build.export.environments._install", lambda *_, **__: packages)
+        patch.setattr("model_build.export.environments.install", lambda *_, **__: packages)
         yield
 
 

@@ -84,6 +84,7 @@ class Account:
     logs: dict[str, list[str]] = field(default_factory=dict)
     errors: list[Exception] = field(default_factory=list)
     list_key: str = "assets/prod/0a1b.jsonl"
+    earlier_lists: dict[str, bytes] = field(default_factory=dict)
     page_size: int = 100
 
     def client(self, service: str) -> "Account":
@@ -98,6 +99,10 @@ class Account:
     def get_object(self, *, Bucket: str, Key: str) -> Record:  # noqa: N803
         if f"{Bucket}/{Key}" == self.list_key:
             return {"Body": io.BytesIO(self.content())}
+        if f"{Bucket}/{Key}" in self.earlier_lists:
+            return {"Body": io.BytesIO(self.earlier_lists[f"{Bucket}/{Key}"])}
+        if Bucket == "assets":
+            raise client_error("NoSuchKey")
         assert Bucket == "models"
         return {"Body": io.BytesIO(json.dumps(self.manifests[Key]).encode())}
 
@@ -350,6 +355,40 @@ def test_repeated_event_and_second_request_start_nothing_twice(account: Account)
     assert account.lines() == ["1-2", "3-4", "5-6", "7-8"]
 
 
+def test_archives_that_builds_of_another_list_build_are_awaited(account: Account) -> None:
+    account.items = items(8)
+    account.poll()
+    assert account.lines() == ["1-2", "3-4", "5-6", "7-8"]
+    account.earlier_lists[account.list_key] = account.content()
+    account.list_key = "assets/prod/2c3d.jsonl"
+    account.items[0] = make_item("model-0000")
+    assert account.poll("request-2")["Builds"] == ["b:5"]
+    assert account.lines()[4:] == ["1"]
+    account.end("b:1", "FAILED", FAILED_PHASE)
+    account.poll("request-2")
+    assert account.lines()[5:] == ["2"]
+    account.earlier_lists.clear()  # deleted
+    account.poll("request-2")
+    assert account.lines()[6:] == ["3-8"]
+
+
+def test_running_build_is_found_behind_newer_ones(account: Account) -> None:
+    """The build of an engine may run for hours, while other lists are built."""
+    account.page_size = 2
+    account.items = items(1)
+    account.poll()
+    for number in range(2, 6):
+        started = datetime.fromtimestamp(NOW + number, UTC)
+        other = {"startTime": started, "environment": {}, "buildStatus": "SUCCEEDED"}
+        account.builds.append({"id": f"b:{number}", **other})
+    event = {
+        **{"RequestType": "Create", "RequestId": "request-2", "Deadline": DEADLINE + 3600},
+        "ResourceProperties": account.properties(),
+    }
+    assert account.index.is_complete(event, None)["Builds"] == ["b:1"]
+    assert len(account.tokens) == 1
+
+
 def test_engines_have_builds_of_their_own(account: Account) -> None:
     engines = [
         make_item(f"engine-{number}", target="cuda-25.09-sm86", engines=True) for number in range(6)
@@ -516,3 +555,37 @@ def test_many_failures_fit_into_cloudformations_response(account: Account) -> No
     message = account.error()
     assert "; and 95 more. Log: " in message
     assert len(message) < 2048
+
+
+def test_models_that_fail_are_kept(account: Account) -> None:
+    account.items = items(3)
+    account.poll(OnFailure="keep")
+    account.finish(account.items[0])
+    account.end("b:1", "SUCCEEDED")
+    log = "error: model-0002: no such file.\n"
+    account.end("b:2", "FAILED", FAILED_PHASE, log=log)
+    answer = account.poll(OnFailure="keep")
+    assert (answer["IsComplete"], answer["Built"]) == (False, 1)
+    account.end("b:3", "FAILED", FAILED_PHASE, log=log.replace("2", "3"))
+    answer = account.poll(OnFailure="keep")
+    assert answer.pop("Failures") == ["model-0002: no such file.", "model-0003: no such file."]
+    assert answer == {"IsComplete": True, "Built": 1, "Archives": 3, "Builds": []}
+    assert account.error().startswith("2 of 3 archives were not built. model-0002: no such file")
+
+
+def test_build_that_builds_nothing_keeps_no_model(account: Account) -> None:
+    account.items = items(1)
+    account.poll(OnFailure="keep")
+    account.end("b:1", "FAILED", INSTALL_PHASE)
+    assert "build failed in phase INSTALL" in account.error(OnFailure="keep")
+
+
+def test_response_has_some_of_many_failures(account: Account) -> None:
+    account.items = items(200)
+    account.poll(OnFailure="keep")
+    log = "".join(f"error: {item.model}: {'too long ' * 999}\n" for item in account.items)
+    for build in account.builds:
+        account.end(build["id"], "FAILED", FAILED_PHASE, log=log)
+    answer = account.poll(OnFailure="keep")
+    assert answer["Failures"][-1] == "and 150 more"
+    assert len(json.dumps(answer)) < 100_000

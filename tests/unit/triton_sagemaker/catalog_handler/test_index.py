@@ -3,11 +3,11 @@
 import hashlib
 import importlib.util
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from itertools import count
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,6 +32,7 @@ class Account:
         self.catalog = Catalog(self.dynamodb, "prod", "text")
         self.lists: dict[str, bytes] = {}
         self.stack_status = "UPDATE_IN_PROGRESS"
+        self.keeps, self.keys = False, set[str]()
         self._requests = count(1)
 
     def client(self, service: str, **_: object) -> Any:
@@ -40,6 +41,18 @@ class Account:
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
         assert Bucket == "assets"
         return {"Body": BytesIO(self.lists[Key])}
+
+    def get_paginator(self, operation: str) -> Any:
+        def paginate(*, Bucket: str, Prefix: str, Delimiter: str) -> Iterator[dict[str, Any]]:  # noqa: N803
+            assert (operation, Bucket, Delimiter) == ("list_objects_v2", "models", "/")
+            yield {}
+            yield {"Contents": [{"Key": key} for key in self.keys if key.startswith(Prefix)]}
+
+        return SimpleNamespace(paginate=paginate)
+
+    def build(self, model: str, version: str) -> None:
+        """Write an archive and its manifest."""
+        self.keys |= {f"text/cpu/{model}-{version}{suffix}" for suffix in (".tar.gz", ".json")}
 
     def describe_stacks(self, *, StackName: str) -> dict[str, Any]:  # noqa: N803
         assert StackName == STACK
@@ -81,7 +94,8 @@ class Account:
         digest = hashlib.sha256(content).hexdigest()
         self.lists[f"prod/{digest}.jsonl"] = content
         names = {"ServiceToken": "arn", "Table": "triton-catalog-prod", "Endpoint": "text"}
-        return {**names, "Digest": digest, "List": f"assets/prod/{digest}.jsonl"}
+        keep = {"Archives": ["models/text/cpu/"]} if self.keeps else {}
+        return {**names, **keep, "Digest": digest, "List": f"assets/prod/{digest}.jsonl"}
 
 
 def entry(model: str, version: str) -> dict[str, Any]:
@@ -260,3 +274,57 @@ def test_list_with_another_digest_is_refused(account: Account) -> None:
     with pytest.raises(RuntimeError, match=r"s3://assets/prod/.* has the SHA-256"):
         account.answer(event)
     assert account.versions == {}
+
+
+@pytest.fixture
+def keeping(account: Account) -> Account:
+    """An account in which model b of the second deploy could not be built, nor the new c."""
+    account.keeps = True
+    account.build("a", "1")
+    account.build("b", "1")
+    account.send("Create", {"a": "1", "b": "1"})
+    account.build("a", "2")
+    counts = account.send("Update", SECOND, {"a": "1", "b": "1"})
+    assert counts == {"Written": "1", "Unbuilt": "2"}
+    return account
+
+
+SECOND = {"a": "2", "b": "2", "c": "1"}
+
+
+def test_model_without_an_archive_keeps_its_entry(keeping: Account) -> None:
+    assert keeping.versions == {"a": "2", "b": "1"}
+    keeping.keys.add("text/cpu/b-2.tar.gz")  # its manifest is written last
+    keeping.send("Update", {**SECOND, "a": "1"}, SECOND)
+    assert keeping.versions == {"a": "1", "b": "1"}
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_later_deploy_writes_what_was_kept(keeping: Account, *, keeps: bool) -> None:
+    old = keeping.event("Update", SECOND, SECOND)
+    keeping.build("b", "2")
+    keeping.build("c", "1")
+    keeping.keeps = keeps
+    event = {**keeping.event("Update", SECOND), "OldResourceProperties": old["ResourceProperties"]}
+    keeping.answer(event)
+    assert keeping.versions == SECOND
+
+
+def test_published_version_is_none_that_was_kept(keeping: Account) -> None:
+    keeping.publish("b", "published")
+    keeping.build("b", "2")
+    keeping.send("Update", {**SECOND, "a": "1"}, SECOND)
+    assert keeping.versions == {"a": "1", "b": "published"}
+
+
+def test_rollback_restores_an_entry_that_was_kept_before(keeping: Account) -> None:
+    keeping.build("b", "2")
+    keeping.send("Update", {**SECOND, "a": "1"}, SECOND)
+    assert keeping.versions == {"a": "1", "b": "2"}
+    keeping.fail({**SECOND, "a": "1"}, SECOND)
+    assert keeping.versions == {"a": "2", "b": "1"}
+
+
+def test_model_whose_entry_was_kept_is_removed(keeping: Account) -> None:
+    keeping.send("Update", {"a": "2"}, SECOND)
+    assert keeping.versions == {"a": "2"}

@@ -403,6 +403,18 @@ def test_guard_needs_new_archives_below_the_old_prefix(account: Account) -> None
     assert account.send("Guard")
 
 
+def test_guard_needs_no_new_archive_that_the_catalog_keeps_out(account: Account) -> None:
+    locations = [f"models/{NEW}"]
+    account.listed = ["minilm-2.tar.gz"]
+    assert account.send("Guard", Archives=locations)
+    account.keys.append(f"{NEW}minilm-2.tar.gz")
+    assert account.send("Guard", Archives=locations)  # without a manifest, it is not built
+    account.keys.append(f"{NEW}minilm-2.json")
+    assert f"find minilm-2.tar.gz: missing in {OLD}," in account.error(Archives=locations)
+    account.listed, account.keys = ["minilm-1.tar.gz"], [f"{OLD}minilm-1.tar.gz"]
+    assert "could not find minilm-1.tar.gz" in account.error(Archives=locations)
+
+
 def test_guard_rejects_another_list_than_the_template_has(account: Account) -> None:
     assert "assets/prod/0a1b.jsonl has the SHA-256" in account.error(Digest="0a1b")
 

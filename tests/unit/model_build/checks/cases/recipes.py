@@ -1,6 +1,6 @@
 """Recipes that do not match the files of their folder."""
 
-from tests.unit.model_build.checks.cases.bases import MODEL, PACKAGES, RECIPE
+from tests.unit.model_build.checks.cases.bases import MODEL, PACKAGES, PYTHON, RECIPE
 from tests.unit.model_build.checks.cases.case import Change, case
 
 RECIPE_FILE = "recipe.yaml"
@@ -75,6 +75,12 @@ CASES = [
          "pins.txt:5: torch==2.4.1: has no hash, so its content can change: [hashed_packages]",
          "pins.txt:6: six==1.17.0: has no hash, so its content can change: [hashed_packages]",
          "pins.txt:8: idna==3.10: has no hash, so its content can change: add [hashed_packages]"),
+    case("data of rows beside the recipe", PYTHON,
+         {RECIPE_FILE: "description: x\nfor_each: rows.csv\nfiles:\n"
+          '  twice/1/a.json: { to: copy, weights: "{name}.json" }\n'
+          '  twice/1/b.json: { to: copy, weights: "data/{name}.json" }\n',
+          "rows.csv": "name\nlyon\n", "lyon.json": "1", "data/lyon.json": "1"},
+         "recipe.yaml:4: ... data of rows is beside the recipe [row_data_in_folders]"),
     # engine_profiles
     case("profile with other inputs", RECIPE,
          _tensorrt_changes("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
