@@ -199,7 +199,7 @@ def lost_scaling(comparison: Comparison) -> Iterator[Danger]:
 
 def _limits_by_schedules(endpoint: PlannedEndpoint) -> tuple[int, int] | None:
     """Return the maximum of scaling, and the highest that schedules set; None without one."""
-    scaling: dict[str, Any] = endpoint.settings.settings.get("scaling") or {}
+    scaling: Any = endpoint.settings.settings.get("scaling") or {}
     schedules = (scaling.get("schedules") or {}).values()
     limits = [schedule["max_count"] for schedule in schedules if schedule.get("max_count")]
     return (scaling["max_count"], max(limits)) if limits else None
