@@ -23,6 +23,7 @@ class Danger:
     details: the messages of dangers that were merged into this one.
     group: dangers with the same rule and group are merged.
     place: the changed property; of several dangers in one place, the worst explains the others.
+    resource: the beginning of the subjects of other dangers, one of which explains this one.
     advisory: whether it needs no acknowledgement.
     explains: function that returns whether this danger is the cause of another danger, which is
         then merged into this one.
@@ -35,6 +36,7 @@ class Danger:
     details: tuple[str, ...] = ()
     group: str = ""
     place: str = ""
+    resource: str = ""
     advisory: bool = False
     explains: "Callable[[Danger], bool] | None" = None
     acknowledgement: Acknowledgement | None = None
@@ -82,6 +84,7 @@ def _root_cause(danger: Danger, dangers: list[Danger]) -> Danger:
         for other in dangers
         if (other.explains and other.explains(danger))
         or (danger.place and other.place == danger.place and other.rank < danger.rank)
+        or (danger.resource and f"{other.subject}.".startswith(f"{danger.resource}."))
     )
     cause = next((other for other in causes if other is not danger), None)
     return _root_cause(cause, dangers) if cause else danger

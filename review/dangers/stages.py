@@ -9,6 +9,7 @@ from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
 from review.money import cost_changes, total
+from review.values import construct_path
 from review.verified_plans import unverified_models, unverified_settings
 
 PRODUCTION_ONLY_SUBJECTS = {
@@ -29,7 +30,10 @@ def plan_mismatches(comparison: Comparison) -> Iterator[Danger]:
     for sentence in sorted(mismatches(plan, comparison.after), key=len):
         stack = sentence.partition(":")[0]
         text = f"template and plan differ: {sentence}"
-        yield Danger(f"{stack}.{digest(sentence)}", text, group=stack)
+        logical_id = sentence.partition(": ")[2].partition(":")[0].partition(".")[0]
+        resources = comparison.after.get(stack, {}).get("Resources", {})
+        path = construct_path(logical_id, resources).partition("/")[2] or logical_id
+        yield Danger(f"{stack}.{digest(sentence)}", text, group=stack, resource=f"{stack}.{path}")
     for problem in unverified_settings(plan, comparison.stage_file):
         yield Danger(f"{comparison.stage}.{digest(problem)}", problem)
     for name, problem in unverified_models(plan, comparison.read_models):

@@ -9,7 +9,7 @@ import pytest
 from platform_facts.rules import checked_yaml
 from review.acknowledged import Acknowledgements, read_acknowledgements
 from review.dangers import dangers
-from review.dangers.danger import Danger
+from review.dangers.danger import Danger, merge_explained
 from tests.unit.review.edits import Edit, compare, drop, put
 from tests.unit.review.resources import RESOURCES
 
@@ -98,4 +98,17 @@ def test_incomplete_acknowledgement_is_invalid(tmp_path: Path, acknowledgement_f
     assert [problem.key for problem in raised.value.problems] == [
         "acknowledged.0.why",
         "acknowledged.0.until",
+    ]
+
+
+def test_difference_from_the_plan_is_a_detail_of_the_danger_of_its_resource() -> None:
+    alarm = Danger("prod-text.Monitoring/Disk", "the alarm is silent", "silenced_alarms")
+    mismatch, other = (
+        Danger(f"prod-text.{name}", name, "plan_mismatches", resource=f"prod-text.{name}")
+        for name in ("Monitoring/Disk", "Monitoring/Memory")
+    )
+    merged = merge_explained([mismatch, alarm, other])
+    assert [(danger.message, danger.details) for danger in merged] == [
+        ("the alarm is silent", ("Monitoring/Disk",)),
+        ("Monitoring/Memory", ()),
     ]
