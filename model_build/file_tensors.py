@@ -23,14 +23,19 @@ class FileTensor:
     first_axis: str = ""
 
 
-def compare(model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str) -> Problems:
+def compare(
+    model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str, batches: bool
+) -> Problems:
     """Yield every difference between a model's `input` or `output` and its file.
 
-    `kind` is `input` or `output`, `file` the file's name in messages.
+    `kind` is `input` or `output`, `file` the file's name in messages. A list that is not declared
+    is not compared: the backend completes it. `batches` is whether Triton adds a batch axis.
     """
     by_name = {tensor.name: tensor for tensor in in_file}
     offer = ", ".join(by_name) or "none"
     declared = getattr(model.config, kind)
+    if not declared:
+        return
     for index, tensor in enumerate(declared):
         file_tensor = by_name.get(tensor.name)
         if file_tensor is None:
@@ -46,7 +51,9 @@ def compare(model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str
             )
         if file_tensor.dims is not None:
             dims = list(tensor.reshape.shape if tensor.HasField("reshape") else tensor.dims)
-            yield from _compare_dims(model, kind, index, dims, list(file_tensor.dims), file)
+            yield from _compare_dims(
+                model, kind, index, dims, list(file_tensor.dims), file, batches=batches
+            )
     if kind == "input":
         others = _inputs_of_triton(model.config)
         for name in by_name.keys() - {tensor.name for tensor in declared} - others:
@@ -66,11 +73,17 @@ def _inputs_of_triton(config: ModelConfig) -> set[str]:
 
 
 def _compare_dims(
-    model: Model, kind: str, index: int, dims: list[int], in_file: list[int], file: str
+    model: Model,
+    kind: str,
+    index: int,
+    dims: list[int],
+    in_file: list[int],
+    file: str,
+    *,
+    batches: bool,
 ) -> Problems:
     name = getattr(model.config, kind)[index].name
     location = model.field_location(kind, index, "dims")
-    batches = model.config.max_batch_size > 0
     if not in_file and not batches and dims and set(dims) == {1}:
         return  # a scalar: Triton has no other dims for it
     if batches and in_file and in_file[0] != -1:

@@ -33,6 +33,9 @@ PLATFORM_BACKENDS = {
 }
 """Backends by `platform`, the older field that selects a backend."""
 
+TEMPLATE = re.compile(r"\$\{\w+|\{\{|#[A-Z_]+\b|<[a-z_]+>")
+"""A variable of the usual templates."""
+
 _UNKNOWN_NAME = re.compile(
     r'(?P<message>Message)? ?(?:Enum )?type "(?P<kind>[\w.]+)" has no '
     r'(?:field|value) named "?(?P<name>\w+)"?\.'
@@ -58,6 +61,8 @@ def parse(text: str) -> ModelConfig:
             line - 1
         ]  # protobuf repeats the whole line before some reasons
         reason = str(error).removeprefix(f"{line}:{column} : ").removeprefix(f"'{faulty_line}': ")
+        if TEMPLATE.search(faulty_line):
+            reason += " The line is of a template: fill in its variables."
         raise NotParsed(line, column, reason + _nearest_name(reason)) from None
 
 
@@ -66,6 +71,8 @@ def _nearest_name(reason: str) -> str:
     match = _UNKNOWN_NAME.match(reason)
     if match is None:
         return ""
+    if match["name"] == "TYPE_BYTES":
+        return " Write TYPE_STRING, the name of BYTES in config.pbtxt."
     pool, kind = model_config_pb2.DESCRIPTOR.pool, match["kind"]
     if match["message"]:
         names = pool.FindMessageTypeByName(kind).fields_by_name
@@ -76,11 +83,19 @@ def _nearest_name(reason: str) -> str:
 
 
 def read(path: Path) -> ModelConfig:
-    """Return the ModelConfig of a file. Raises `NotParsed`, also if the file is not UTF-8."""
-    try:
-        return parse(path.read_bytes().decode())
-    except UnicodeDecodeError:
-        raise NotParsed(1, 1, "not UTF-8: save the file as UTF-8") from None
+    """Return the ModelConfig of a file. Raises `NotParsed`, also for values that are not UTF-8.
+
+    Comments may have any bytes: Triton loads such a file.
+    """
+    config = parse(read_text(path))
+    if "\N{REPLACEMENT CHARACTER}" in text_format.MessageToString(config, as_utf8=True):
+        raise NotParsed(1, 1, "a value is not UTF-8: save the file as UTF-8")
+    return config
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, with replacement characters for bytes that are not UTF-8."""
+    return path.read_bytes().decode(errors="replace")
 
 
 def adapt_to_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> ModelConfig:

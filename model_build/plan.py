@@ -8,7 +8,7 @@ from pathlib import Path
 import platform_facts
 from model_build import checks
 from model_build.archive import file_name
-from model_build.checks.backends import OTHER_BACKENDS
+from model_build.checks.backends import AWS_BACKENDS
 from model_build.digest import VERSION_DIGITS
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
@@ -87,10 +87,7 @@ class ModelPlan:
         `builder` is the compute capability of the GPU that compiles engines, None without a GPU.
         `backends` are those of the endpoint's own image, None for AWS's image.
         """
-        if backends is None:
-            # A backend that AWS's image lost has a message of its own.
-            backends = {*BACKENDS, *OTHER_BACKENDS}
-        checks.check_target(self.source, target, backends)
+        checks.check_target(self.source, target, AWS_BACKENDS if backends is None else backends)
         if not self.engines or target.compute_capability is None:
             return
         location = f"{Location(self.folder / FILE)}: {', '.join(self.engines)}"

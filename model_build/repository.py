@@ -95,7 +95,7 @@ class Model:
     @cached_property
     def _locations(self) -> dict[FieldPath, tuple[int, int]]:
         """Line and column of each field of config.pbtxt."""
-        return field_locations((self.directory / CONFIG).read_bytes().decode())
+        return field_locations(model_config.read_text(self.directory / CONFIG))
 
 
 @dataclass(frozen=True)

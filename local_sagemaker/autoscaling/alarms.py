@@ -97,17 +97,9 @@ def _alarm_metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
     """Return the metric of the alarm of a kind. Raise `ApiError`."""
     predefined: Any = configuration.get("PredefinedMetricSpecification")
     customized = configuration.get("CustomizedMetricSpecification")
-    if (predefined is None) == (customized is None):
-        raise invalid(
-            "Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must "
-            "be specified."
-        )
     if customized is not None:
         if queries := customized.get("Metrics"):
             return {"Metrics": _with_periods(queries)}
-        for member in ("MetricName", "Namespace", "Statistic"):
-            if member not in customized:
-                raise invalid(f"CustomizedMetricSpecification needs Metrics, or {member}.")
         return {"Dimensions": [], "Period": MINUTE, **customized}
     metric_type = predefined["PredefinedMetricType"]
     prefix = f"SageMaker{'InferenceComponent' if key.component else 'Variant'}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import HIGH, LOW, AlarmState, alarm_names
 from local_sagemaker.autoscaling.scaled_capacity import ScaledCapacity, read_capacity, set_capacity
+from local_sagemaker.autoscaling.scaling_checks import TRACKING_CONFIGURATION
 from local_sagemaker.autoscaling.step_scaling import (
     STEP_CONFIGURATION,
     STEP_SCALING,
@@ -32,7 +33,6 @@ Scaling, an alarm "continues to invoke the action once per minute that the alarm
 state" (CloudWatch user guide, "Alarm actions"); with a high-resolution metric it was observed every
 ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents, tts_bench/ttotal.py)."""
 
-TRACKING_CONFIGURATION = "TargetTrackingScalingPolicyConfiguration"
 COOLDOWN_SECONDS = 300
 """Default cooldown for SageMaker's variants; source: the API reference of
 TargetTrackingScalingPolicyConfiguration."""

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from local_sagemaker.autoscaling.step_scaling import STEP_SCALING, check_step_policy
+from local_sagemaker.autoscaling.step_scaling import STEP_CONFIGURATION, STEP_SCALING
 from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.autoscaling.targets import Record
 from local_sagemaker.errors import invalid
+
+TRACKING_CONFIGURATION = "TargetTrackingScalingPolicyConfiguration"
 
 
 def check_limits(target: Record) -> None:
@@ -16,20 +18,21 @@ def check_limits(target: Record) -> None:
     for member in ("MinCapacity", "MaxCapacity"):
         if member not in target:
             raise invalid(f"A new scalable target needs {member}.")
-    _check_order(target)
+    if target["MinCapacity"] > target["MaxCapacity"]:  # no source
+        raise invalid("Minimum capacity cannot be greater than maximum capacity.")
 
 
 def check_policy(target: RegisteredTarget, policy: Record) -> None:
-    """Raise `ApiError` for an unsupported type, or a metric that another policy already tracks.
+    """Raise `ApiError` without a configuration, or for a metric that another policy tracks.
 
     Source of the second message: gravitational/teleport, lib/backend/dynamo.
     """
-    policy_type = policy.get("PolicyType", "TargetTrackingScaling")
-    if policy_type == STEP_SCALING:
-        check_step_policy(policy)
+    is_stepped = policy.get("PolicyType") == STEP_SCALING
+    member = STEP_CONFIGURATION if is_stepped else TRACKING_CONFIGURATION
+    if member not in policy:
+        raise invalid(f"A policy of type {policy.get('PolicyType')} needs a {member}.")
+    if is_stepped:
         return
-    if policy_type != "TargetTrackingScaling":
-        raise invalid(f"The local SageMaker does not support policies of type {policy_type}.")
     other_policies = (
         other for name, other in target.policies.items() if name != policy["PolicyName"]
     )
@@ -40,7 +43,7 @@ def check_policy(target: RegisteredTarget, policy: Record) -> None:
 
 
 def _metric(policy: Record) -> tuple[Any, ...]:
-    configuration = policy.get("TargetTrackingScalingPolicyConfiguration", {})
+    configuration = policy.get(TRACKING_CONFIGURATION, {})
     members = ("PredefinedMetricSpecification", "CustomizedMetricSpecification")
     return tuple(configuration.get(member) for member in members)
 
@@ -50,11 +53,3 @@ def check_action(action: Record) -> None:
     for member in ("Schedule", "ScalableTargetAction"):
         if member not in action:
             raise invalid(f"A new scheduled action needs {member}.")
-    if not action["ScalableTargetAction"]:
-        raise invalid("Specify a minimum or maximum capacity.")
-    _check_order(action["ScalableTargetAction"])
-
-
-def _check_order(limits: Record) -> None:
-    if limits.get("MinCapacity", 0) > limits.get("MaxCapacity", 2**31):  # no source
-        raise invalid("Minimum capacity cannot be greater than maximum capacity.")

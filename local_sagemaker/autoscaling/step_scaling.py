@@ -9,23 +9,9 @@ from collections.abc import Mapping
 
 from local_sagemaker.autoscaling.alarms import AlarmState
 from local_sagemaker.autoscaling.targets import Record
-from local_sagemaker.errors import invalid
 
 STEP_SCALING = "StepScaling"
 STEP_CONFIGURATION = "StepScalingPolicyConfiguration"
-
-
-def check_step_policy(policy: Record) -> None:
-    """Raise `ApiError` if a step scaling policy is incomplete or not emulated."""
-    configuration = policy.get(STEP_CONFIGURATION)
-    if configuration is None:
-        raise invalid(f"A policy of type {STEP_SCALING} needs a {STEP_CONFIGURATION}.")
-    if configuration.get("AdjustmentType") != "ChangeInCapacity":
-        raise invalid(
-            "The local SageMaker supports step scaling only with AdjustmentType ChangeInCapacity."
-        )
-    if not configuration.get("StepAdjustments"):
-        raise invalid("Specify at least one step adjustment.")  # no source
 
 
 def step_adjustment(policy: Record, states: Mapping[str, AlarmState]) -> tuple[int, str]:

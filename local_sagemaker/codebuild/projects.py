@@ -106,7 +106,7 @@ def arn(name: str) -> str:
 
 
 def with_defaults(project: Record) -> Record:
-    """Return settings with defaults. Raise `ApiError` if they are invalid or not emulated."""
+    """Return settings with defaults."""
     settings = copy.deepcopy({**DEFAULTS, **project})
     nested = copy.deepcopy(_NESTED_DEFAULTS)
     if settings["artifacts"]["type"] == "S3":
@@ -116,12 +116,11 @@ def with_defaults(project: Record) -> Record:
     variables = settings["environment"]["environmentVariables"]
     by_name = {variable["name"]: {"type": "PLAINTEXT", **variable} for variable in variables}
     settings["environment"]["environmentVariables"] = list(by_name.values())
-    _check_settings(settings)
     return settings
 
 
 def with_overrides(project: Record, request: Record) -> Record:
-    """Return a project's settings with the overrides of StartBuild. Raise `ApiError`."""
+    """Return a project's settings with the overrides of StartBuild."""
     settings = copy.deepcopy(project)
     overrides = {
         "artifactsOverride": "artifacts", "secondarySourcesOverride": "secondarySources"
@@ -131,37 +130,6 @@ def with_overrides(project: Record, request: Record) -> Record:
     environment["image"] = request.get("imageOverride", environment["image"])
     environment["environmentVariables"] += request.get("environmentVariablesOverride", [])
     return with_defaults(settings)
-
-
-def _check_settings(settings: Record) -> None:
-    """Raise `ApiError` for settings that are invalid or not emulated."""
-    artifacts, variables = settings["artifacts"], settings["environment"]["environmentVariables"]
-    not_emulated = {
-        "cache": settings["cache"]["type"] != "NO_CACHE",
-        "logsConfig.s3Logs": settings["logsConfig"]["s3Logs"]["status"] == "ENABLED",
-        "environment.environmentVariables of other types than PLAINTEXT": any(
-            variable["type"] != "PLAINTEXT" for variable in variables
-        ),
-        f"artifacts.type {artifacts['type']}": artifacts["type"] not in ("NO_ARTIFACTS", "S3"),
-        "artifacts.packaging ZIP": artifacts.get("packaging", "NONE") != "NONE",
-    }
-    if members := [name for name, is_used in not_emulated.items() if is_used]:
-        members_text = ", ".join(members)
-        raise invalid_input(f"The local SageMaker does not support {members_text}: leave it out.")
-    if artifacts["type"] == "S3" and not (artifacts.get("location") and artifacts.get("name")):
-        # Both are required for S3: CloudFormation user guide, Artifacts.
-        raise invalid_input("Invalid artifacts: location and name are required for type S3")
-    if artifacts["type"] == "NO_ARTIFACTS" and "name" in artifacts:
-        message = "artifact type NO_ARTIFACTS should have null output name"
-        raise invalid_input(f"Invalid artifacts: {message}")  # terraform-aws-codebuild#63
-    for source in (settings["source"], *settings["secondarySources"]):
-        if source["type"] not in ("NO_SOURCE", "S3"):
-            raise invalid_input(f"the local SageMaker supports S3 sources, not {source['type']}")
-        if source["type"] == "S3" and "/" not in source.get("location", ""):
-            message = "Invalid project source: the location of an S3 source is <bucket>/<key>"
-            raise invalid_input(message)
-    if not all(source.get("sourceIdentifier") for source in settings["secondarySources"]):
-        raise invalid_input("Invalid input: each secondary source needs a sourceIdentifier")
 
 
 def invalid_input(message: str) -> ApiError:

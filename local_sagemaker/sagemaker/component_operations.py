@@ -60,11 +60,8 @@ class HostingOperations(EndpointOperations):
             variant_name = request.get("VariantName", variant["VariantName"])
             if variant_name != variant["VariantName"]:  # no source
                 raise invalid(f"Could not find variant {variant_name}.")
-            count = request.get("RuntimeConfig", {}).get("CopyCount", 0)
-            if count < 1:
-                # Source of the message: stdapi-ai/stdapi.ai#43. The requirement has no source.
-                raise invalid("Inference components copy count an integer larger than 0")
-            plan = self._component_plan(name, endpoint, request.get("Specification", {}))
+            count = request["RuntimeConfig"]["CopyCount"]
+            plan = self._component_plan(name, endpoint, request["Specification"])
             copies = _variant_of_copies(plan, count)
             description = {
                 **self._new_description(COMPONENT, {**request, "VariantName": variant_name}),
@@ -98,9 +95,6 @@ class HostingOperations(EndpointOperations):
             (current_count,) = variants.desired_counts(component.variants).values()
             count = request.get("RuntimeConfig", {}).get("CopyCount", current_count)
             if "Specification" not in request:
-                if "RuntimeConfig" not in request:
-                    # Source: hashicorp/terraform-provider-aws#48894; the message has no source.
-                    raise invalid("Specify a Specification or a RuntimeConfig.")
                 return self._scale(component, count)
             endpoint = ENDPOINT.find(self.endpoints_by_name, component.name)
             plan = self._component_plan(component.resource_name, endpoint, request["Specification"])
@@ -192,9 +186,6 @@ class HostingOperations(EndpointOperations):
         )
 
     def _component_plan(self, name: str, endpoint: Endpoint, specification: Record) -> HostingPlan:
-        for member in ("ModelName", "ComputeResourceRequirements"):
-            if member not in specification:
-                raise invalid(f"The local SageMaker needs {member} in the Specification.")
         model = MODEL.find(self._models, specification["ModelName"])
         if model["PrimaryContainer"]["Mode"] == "MultiModel":
             raise invalid(

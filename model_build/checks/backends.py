@@ -16,6 +16,8 @@ OTHER_BACKENDS = ("identity", "repeat", "square")
 """
 
 
+AWS_BACKENDS = frozenset({*BACKENDS, *OTHER_BACKENDS})
+"""The backends that AWS's images have, had or may have; `release_backends` compares releases."""
 _LINES = ", ".join(f'backend: "{name}"' for name in sorted(BACKENDS))
 
 

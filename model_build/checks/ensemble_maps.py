@@ -9,6 +9,9 @@ from model_build.model_config import ModelConfig, data_type
 from model_build.repository import Model, Repository
 
 STEP_FIELD = ("ensemble_scheduling", "step")
+COMPLETING_BACKENDS = ("onnxruntime", "dali", "tensorrt", "tensorflow", "openvino")
+"""Backends that complete inputs or outputs from the model file if none is declared, before Triton
+validates ensembles (core src/backend_model.cc; README of each backend)."""
 
 
 def ensemble_maps(repository: Repository) -> Problems:
@@ -19,7 +22,7 @@ def ensemble_maps(repository: Repository) -> Problems:
     for model in repository.models.values():
         if model.is_ensemble:
             other_models = {
-                name: other_model.config
+                name: other_model
                 for name, other_model in repository.models.items()
                 if name != model.name
             }
@@ -52,20 +55,24 @@ class _Tensor:
         return tensors
 
 
-def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
+def _check_ensemble(ensemble: Model, models: dict[str, Model]) -> Problems:
     config = ensemble.config
-    tensors = _Tensor.by_name(config, "input")
+    tensors: dict[str, _Tensor | None] = {**_Tensor.by_name(config, "input")}
     all_steps = list(enumerate(config.ensemble_scheduling.step))
     for index, step in all_steps:
         if step.model_name not in models:
             yield (
                 ensemble.field_location(*STEP_FIELD, index, "model_name"),
                 f'step "{step.model_name}" is not another model of this archive: '
-                f"{_suggest_names(models)}",
+                f"{_suggest_names(models) if models else 'add its folder'}",
             )
     steps = [(index, step) for index, step in all_steps if step.model_name in models]
-    for index, step in steps:
-        outputs = _Tensor.by_name(models[step.model_name], "output")
+    for index, step in all_steps:
+        declared = models.get(step.model_name)
+        outputs = _Tensor.by_name(declared.config, "output") if declared else {}
+        if declared is None or (not outputs and declared.backend in COMPLETING_BACKENDS):
+            tensors.update(dict.fromkeys(step.output_map.values()))
+            continue
         for output, tensor in sorted(step.output_map.items()):
             location = ensemble.field_location(*STEP_FIELD, index, "output_map", output)
             if output not in outputs:
@@ -78,10 +85,11 @@ def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems
             else:
                 tensors[tensor] = outputs[output]
     for index, step in steps:
-        inputs = _Tensor.by_name(models[step.model_name], "input")
+        inputs = _Tensor.by_name(models[step.model_name].config, "input")
+        is_completed = not inputs and models[step.model_name].backend in COMPLETING_BACKENDS
         for name, tensor in sorted(step.input_map.items()):
             location = ensemble.field_location(*STEP_FIELD, index, "input_map", name)
-            if name not in inputs:
+            if name not in inputs and not is_completed:
                 yield (
                     location,
                     f'"{step.model_name}" has no input "{name}": {_suggest_names(inputs)}',
@@ -92,7 +100,7 @@ def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems
                     f'step "{step.model_name}" uses tensor "{tensor}", which no step makes',
                 )
             elif message := _describe_mismatch(
-                step.model_name, name, tensors[tensor], inputs[name]
+                step.model_name, name, tensors[tensor], inputs.get(name)
             ):
                 yield location, message
         for name in sorted(inputs.keys() - step.input_map.keys()):
@@ -110,7 +118,7 @@ def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems
             "the ensemble's output", name, tensors[name], outputs_of_ensemble[name]
         ):
             yield location, message
-    used_names = {tensor for _, step in steps for tensor in step.input_map.values()}
+    used_names = {tensor for _, step in all_steps for tensor in step.input_map.values()}
     for index, step in steps:
         for output, tensor in sorted(step.output_map.items()):
             if tensor in tensors and tensor not in used_names | outputs_of_ensemble.keys():
@@ -119,7 +127,7 @@ def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems
                     f'tensor "{tensor}" is not used: remove it from the map',
                 )
     for index, config_tensor in enumerate(config.input):
-        if config_tensor.name not in used_names and len(steps) == len(all_steps):
+        if config_tensor.name not in used_names:
             yield (
                 ensemble.field_location("input", index),
                 f'input "{config_tensor.name}" is used by no step: map it to one, or remove it',
@@ -129,11 +137,18 @@ def _check_ensemble(ensemble: Model, models: dict[str, ModelConfig]) -> Problems
 def _suggest_names(names: Iterable[str]) -> str:
     """Return the fix for an unknown name."""
     sorted_names = ", ".join(sorted(names))
-    return f"write one of {sorted_names}" if sorted_names else "there is none, remove it or add one"
+    return f"write one of {sorted_names}" if sorted_names else "it declares none: declare it"
 
 
-def _describe_mismatch(consumer: str, name: str, tensor: _Tensor, expected: _Tensor) -> str:
-    """Return the difference between a tensor and the expected one, or an empty string."""
+def _describe_mismatch(
+    consumer: str, name: str, tensor: _Tensor | None, expected: _Tensor | None
+) -> str:
+    """Return the difference between a tensor and the expected one, or an empty string.
+
+    None is a tensor that no configuration declares.
+    """
+    if tensor is None or expected is None:
+        return ""
     if tensor.data_type != expected.data_type:
         return (
             f'{consumer}: "{name}" is {data_type(expected.data_type)}, but its tensor is '

@@ -9,7 +9,10 @@ from model_build.repository import Model
 
 
 def tensor_declarations(model: Model) -> Problems:
-    """Inputs and outputs have names, data types, and dims of -1 or at least 1."""
+    """Inputs and outputs have names, data types, and dims of -1 or at least 1.
+
+    The DALI backend completes types and dims (dali_backend README, "Configuration auto-complete").
+    """
     for kind in ("input", "output"):
         for index in range(len(getattr(model.config, kind))):
             yield from _check_tensor(model, kind, index)
@@ -42,12 +45,13 @@ def _check_tensor(model: Model, kind: str, index: int) -> Problems:
     tensor = getattr(model.config, kind)[index]
     if not tensor.name:
         yield model.field_location(kind, index), f'an {kind} has no name: add name: "..."'
-    if not tensor.data_type or not type_name(tensor.data_type).startswith("TYPE_"):
+    is_completed = model.backend == "dali"
+    if not is_completed and not _has_type(tensor.data_type):
         yield (
             model.field_location(kind, index, "data_type"),
             f'{kind} "{tensor.name}" has no data type: add data_type: TYPE_FP32 or its like',
         )
-    if not tensor.dims:
+    if not tensor.dims and not is_completed:
         yield (
             model.field_location(kind, index, "dims"),
             f'{kind} "{tensor.name}" has no dims: add dims: [ ... ], without the batch axis where '
@@ -60,6 +64,10 @@ def _check_tensor(model: Model, kind: str, index: int) -> Problems:
                 f'{kind} "{tensor.name}" has a dim of {size}: write a size from 1 up, or -1 for '
                 "any",
             )
+
+
+def _has_type(data_type: int) -> bool:
+    return bool(data_type) and type_name(data_type).startswith("TYPE_")
 
 
 def tensor_formats(model: Model) -> Problems:

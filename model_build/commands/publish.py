@@ -9,6 +9,8 @@ import boto3
 
 from model_build.archive import file_name
 from model_build.build import build
+from model_build.checks import check_target
+from model_build.checks.backends import AWS_BACKENDS
 from model_build.commands.arguments import (
     Commands,
     add_command,
@@ -158,6 +160,8 @@ class _Publisher:
             location = prefix.archive_location(archive)
             if is_published(self._s3, **location):
                 continue
+            if not prefix.own_image:
+                check_target(plan.source, prefix.target, AWS_BACKENDS)
             with build(
                 plan.source,
                 name=plan.name,

@@ -37,11 +37,15 @@ class ObjectLocation(TypedDict):
 
 @dataclass(frozen=True)
 class ArchivePrefix:
-    """An S3 prefix of a multi-model endpoint's archives, and their build target."""
+    """An S3 prefix of a multi-model endpoint's archives, and their build target.
+
+    `own_image`: an image by its digest serves them, whose backends are in the stage's file only.
+    """
 
     bucket: str
     prefix: str
     target: BuildTarget
+    own_image: bool = False
 
     def archive_location(self, archive: str) -> ObjectLocation:
         """Return bucket and key of an archive below the prefix."""
@@ -77,7 +81,7 @@ def archive_prefixes(
                 "a deploy. Commit the model and deliver the stage, or roll the stage back: "
                 "tritonsm deliver, tritonsm rollback-stage"
             )
-        prefix = _parse_prefix(container["ModelDataUrl"])
+        prefix = _parse_prefix(container["ModelDataUrl"], own_image="@" in container["Image"])
         prefixes[prefix] = prefix
     _check_not_updating(endpoint, _stack_status(cloudformation, endpoint_name))
     return list(prefixes)
@@ -116,10 +120,10 @@ def _stack_status(cloudformation: "CloudFormationClient", name: str) -> str:
     return stack["StackStatus"]
 
 
-def _parse_prefix(url: str) -> ArchivePrefix:
+def _parse_prefix(url: str, *, own_image: bool) -> ArchivePrefix:
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     target = prefix.rstrip("/").rpartition("/")[2]
     try:
-        return ArchivePrefix(bucket, prefix, BuildTarget.parse(target))
+        return ArchivePrefix(bucket, prefix, BuildTarget.parse(target), own_image)
     except ValueError as error:
         raise BuildError(f"{url} does not end in the target of its archives: {error}") from None

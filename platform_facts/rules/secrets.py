@@ -15,6 +15,8 @@ TOKEN_NAME = re.compile(r"token(?!iz)|credential|passphrase", re.IGNORECASE)
 TOKEN = re.compile(r"(?=.*\d)(?=.*[G-Zg-z])[\w+/=.-]{16,}")
 """A value of 16 characters or more with digits, which is no digest: a secret
 if its name is that of a token."""
+URL_PASSWORD = re.compile(r"(?<=://)[^\s/:@]+:([^\s/@]+)@")
+"""A password in a URL: the detector of detect-secrets takes none with a character such as `!`."""
 MIN_LENGTH = 6
 """Minimum characters of a secret: shorter words are placeholders, and would be masked in words."""
 
@@ -62,6 +64,9 @@ def secrets(line: str) -> Iterator[tuple[str, str]]:
     key, _, value = line.partition(" = ")
     if TOKEN_NAME.search(key) and TOKEN.fullmatch(value.strip('"')):
         yield "Secret Keyword", value.strip('"')
+    for match in URL_PASSWORD.finditer(line):
+        if len(match[1]) >= MIN_LENGTH and not match[1].startswith(("$", "{", "<")):
+            yield "Basic Auth Credentials", match[1]
     for kind, pattern in detected(line):
         for match in pattern.finditer(line):
             if len(match[0]) >= MIN_LENGTH:

@@ -12,8 +12,6 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 WIDTHS = (390, 768, 1600)
 """Tested widths in pixels: a phone, a tablet and a wide screen."""
 
-SCHEMES = ("light", "dark")
-
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

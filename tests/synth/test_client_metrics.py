@@ -4,33 +4,17 @@ Neither package imports the other.
 """
 
 import json
-from pathlib import Path
 
 import pytest
-from aws_cdk import App, Stack
 from aws_cdk.assertions import Template
 
 from endpoint_client import CatalogEntry, ModelCall
 from endpoint_client.metrics import NAMESPACE, EmfLogger
 from stacks.endpoint_stack import CLIENT_NAMESPACE
-from stages import load_stage
-from tests.synth.conftest import CONTEXT, add_stage
+from tests.synth.conftest import Templates
 from tests.synth.endpoints import SampleStack
 from tests.unit.endpoint_client.conftest import entry_text
 from triton_sagemaker.charts import CLIENT_CHARTS, CLIENT_DIMENSIONS
-
-STAGE = """
-account: "123456789012"
-region: us-east-1
-release: "25.09"
-production: true
-notify: { topics: ["arn:aws:sns:us-east-1:123456789012:on-call"] }
-endpoints:
-  text:
-    models: [minilm]
-    instance_type: ml.g5.xlarge
-    instance_count: 2
-"""
 
 
 def test_dashboard_searches_metrics_that_clients_publish(
@@ -52,16 +36,9 @@ def test_client_metrics_have_a_dashboard_row(sample: SampleStack) -> None:
         assert f"'{statistic}', 60" in body
 
 
-@pytest.mark.parametrize(("setting", "charts"), [("true", 4), ("false", 0)])
-def test_stage_setting_enables_client_metrics_row(
-    tmp_path: Path, setting: str, charts: int
-) -> None:
-    (tmp_path / "shop.yaml").write_text(f"{STAGE}    client_metrics: {setting}\n")
-    app = App(context=CONTEXT)
-    add_stage(app, "shop", load_stage("shop", tmp_path))
-    stack = app.node.find_child("shop-text")
-    assert isinstance(stack, Stack)
-    dashboards = Template.from_stack(stack).find_resources("AWS::CloudWatch::Dashboard")
-    (dashboard,) = dashboards.values()
-    body = json.dumps(dashboard["Properties"]["DashboardBody"])
-    assert body.count(f"{{{NAMESPACE},Endpoint,Model}}") == charts
+def test_stage_setting_enables_client_metrics_row(every_template: Templates) -> None:
+    for stage, stack, charts in (("pooled", "pooled-text", 4), ("plain", "plain-volumes", 0)):
+        template = Template.from_json(every_template(stage)[stack])
+        (dashboard,) = template.find_resources("AWS::CloudWatch::Dashboard").values()
+        body = json.dumps(dashboard["Properties"]["DashboardBody"])
+        assert body.count(f"{{{NAMESPACE},Endpoint,Model}}") == charts

@@ -72,13 +72,6 @@ def test_role_trusts_only_tokens_of_the_repository(name: str, subjects: list[str
     }
 
 
-def test_trust_policy_contains_repository_ids() -> None:
-    delivery_template = template(repository="octo-org@1/octo-repo@2")
-    (statement,) = role(delivery_template, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
-    subject = statement["Condition"]["StringEquals"][f"{ISSUER}:sub"]
-    assert subject == ["repo:octo-org@1/octo-repo@2:environment:prod"]
-
-
 def test_role_sessions_are_limited() -> None:
     roles = template().find_resources("AWS::IAM::Role").values()
     sessions = [role["Properties"]["MaxSessionDuration"] for role in roles]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -311,25 +310,9 @@ PLAIN_VALUES: dict[str, Callable[[SampleStack], object]] = {
     "bucket: 'text' is of type str: write s3.Bucket.from_": lambda sample: sample.multi_model(
         bucket=TEXT
     ),
-    "instance_type: 'text' is of type str: write platform_facts.instance_type(": lambda sample: (
-        replace(sample.variant(), instance_type=TEXT)
-    ),
-    "release: 'text' is of type str: write platform_facts.release(": lambda sample: (
-        sample.container(release=TEXT)
-    ),
     "vpc: 'text' is of type str: write ec2.Vpc.from_lookup(": lambda sample: sample.endpoint(
         vpc=TEXT
     ),
-    "security_groups: 'text' is of type str: write ec2.SecurityGroup.": lambda sample: (
-        sample.endpoint(security_groups=[TEXT])
-    ),
-    "encryption_key: 'text' is of type str: write kms.Key.from_key_arn(": lambda sample: (
-        sample.endpoint(encryption_key=TEXT)
-    ),
-    "role: 'text' is of type str: write iam.Role.from_role_arn(": lambda sample: sample.endpoint(
-        role=TEXT
-    ),
-    "topics: 'text' is of type str: write sns.Topic.from_": lambda sample: monitored(sample, TEXT),
     "wait: 'text' is of type str: write Duration.minutes(5)": lambda _: Canary(wait=TEXT),
     "memory: 'text' is of type str: write Size.": lambda sample: ModelComponent(
         name="a", source=sample.single_model(), memory=TEXT

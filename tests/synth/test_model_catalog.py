@@ -44,14 +44,6 @@ def test_entries_are_written_after_given_constructs() -> None:
     assert properties["Digest"] == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_catalog_without_entries_is_only_read() -> None:
-    sample = SampleStack()
-    catalog = ModelCatalog(sample.stack, "Catalog", stage="prod", endpoint="text")
-    writer = CatalogWriter(sample.stack, "Writer", stage="prod")
-    with pytest.raises(ValueError, match="Catalog: entries: write those of all models"):
-        catalog.publish(writer=writer, after=[])
-
-
 def test_entry_larger_than_an_item_is_an_error() -> None:
     large = entry(signature={"inputs": ["x" * 400 * 1024]})
     with pytest.raises(ValueError, match=r"minilm has \d+ bytes, .* holds 405504"):
@@ -113,9 +105,3 @@ def test_client_reads_the_entry(component: str | None) -> None:
         (_catalog.Tensor("rows", "FP32", (-1, 8)),),
     )
     assert ("inference_component" in json.loads(written.as_json())) == bool(component)
-
-
-def test_entry_of_another_type_is_an_error() -> None:
-    mapping: Any = {"churn": "churn.tar.gz"}
-    with pytest.raises(TypeError, match=r"^entries: .* is of type dict: write ModelEntry\(model=,"):
-        make_catalog(SampleStack(), mapping)

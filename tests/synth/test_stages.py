@@ -1,6 +1,5 @@
 """Snapshots and consistency of whole stages."""
 
-import hashlib
 import json
 import os
 import re
@@ -16,11 +15,9 @@ from aws_cdk import App, Stack
 from syrupy.assertion import SnapshotAssertion
 
 from model_build import BuildError
-from plan.document import DIGEST_OUTPUT, EndpointSettings, Plan
 from platform_facts.rules import checked_yaml
-from platform_facts.rules.catalog import list_text
 from stacks import stage_stacks, synthesise
-from stages import load_stage, stage_names
+from stages import load_stage
 from stages.schema.capture import DataCaptureConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.names import STACKS
@@ -67,29 +64,6 @@ def test_synth_is_reproducible_without_credentials(assembly: Assembly, tmp_path:
     # PYTHONHASHSEED is per process, so this runs a subprocess; prod is the largest stage.
     _synthesise("prod", tmp_path / "other", hash_seed="1")
     assert _files(tmp_path / "other") == _files(Path(assembly("prod").directory))
-
-
-def test_plan_file_matches_the_templates(stage: str, assembly: Assembly) -> None:
-    cloud = assembly(stage)
-    for endpoint in Plan.read(Path(cloud.directory)).endpoints.values():
-        settings, models = endpoint.settings, endpoint.models.values()
-        resources = cloud.get_stack_by_name(settings.stack).template["Resources"].values()
-        by_kind: dict[str, list[Any]] = {}
-        for resource in resources:
-            by_kind.setdefault(resource["Type"], []).append(resource["Properties"])
-        texts = {path.read_text() for path in Path(cloud.directory).glob("*.jsonl")}
-        for kind, lines in {
-            "Custom::TritonCatalog": [model.catalog.as_json() for model in models],
-            "Custom::TritonModels": [item.as_json() for item in endpoint.build_items()],
-        }.items():
-            (resource,) = by_kind[kind]
-            text = list_text(lines)
-            assert resource["Digest"] == hashlib.sha256(text.encode()).hexdigest()
-            assert text in texts
-        (config,) = by_kind["AWS::SageMaker::EndpointConfig"]
-        types = {name: variant.instance_types for name, variant in settings.variants.items()}
-        variants = config["ProductionVariants"]
-        assert types == {variant["VariantName"]: (variant["InstanceType"],) for variant in variants}
 
 
 def test_models_stack_contains_no_model_name(stage: str, templates: Templates) -> None:
@@ -249,15 +223,3 @@ def _files(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
-
-
-@pytest.mark.parametrize("stage", stage_names())
-def test_template_of_an_endpoint_has_its_part_of_the_plan(
-    stage: str, assembly: Assembly, templates: Templates
-) -> None:
-    for endpoint in Plan.read(Path(assembly(stage).directory)).endpoints.values():
-        template = templates(stage)[endpoint.settings.stack]
-        settings = EndpointSettings.of_template(template)
-        assert settings is not None
-        digest = template["Outputs"][DIGEST_OUTPUT]["Value"]
-        assert endpoint.settings.digest == settings.digest == digest

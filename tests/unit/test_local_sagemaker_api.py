@@ -13,8 +13,6 @@ SUPPORT = "tests.support."
 
 ALLOWED_IMPORTS = {
     "models/test_stand_ins.py": "runs the code of stand-ins beside their frameworks",
-    "tests/browser/test_local_page.py": "shows events on the page that take hours on AWS",
-    "tests/browser/fake_run.py": "serves the page without endpoints",
     "tests/unit/endpoint_client/test_stream.py": "encodes event streams for the client",
     "tools/bench/evictions.py": "starts Triton alone, in the sandbox of an instance",
     "tests/transitions/": "runs hundreds of updates without servers and threads",

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -22,18 +21,6 @@ LOCKS = [
 ]
 MAKEFILE = (ROOT / "Makefile").read_text()
 INSTALL = BUILDSPEC["phases"]["install"]["commands"][0]  # type: ignore[index]
-
-
-def wheel(folder: Path, version: str, content: str) -> None:
-    """Write a wheel of `six`, which has no dependencies."""
-    info = f"six-{version}.dist-info"
-    with zipfile.ZipFile(folder / f"six-{version}-py2.py3-none-any.whl", "w") as file:
-        file.writestr("six.py", content)
-        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: six\nVersion: {version}\n")
-        file.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any"
-        )
-        file.writestr(f"{info}/RECORD", "")
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda value: str(value.relative_to(ROOT)))

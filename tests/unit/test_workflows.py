@@ -1,6 +1,5 @@
 """The workflows of GitHub Actions, tested without GitHub."""
 
-import os
 import re
 import runpy
 import subprocess
@@ -227,47 +226,3 @@ def test_empty_digest_is_an_error() -> None:
             check=True,
         ).stdout
         assert "--digest ''" in commands
-
-
-GH = """#!/bin/bash
-case "$*" in
-  *--paginate*) echo 7 ;;
-  *--field*)
-    last="${@: -1}"
-    [ "$(wc -c < "${last#body=@}")" -lt 65536 ] && cp "${last#body=@}" written ;;
-esac
-"""
-
-
-@pytest.mark.parametrize(
-    ("review", "written", "code"),
-    [
-        ("# no dangers\n\nReview against origin/main\n", "# no dangers\n\nReview against", 0),
-        (None, "# There is no review of abc\n\nReview against origin/main: see the run\n", 0),
-        ("x" * 70_000, "# There is no review of abc\n\nReview against origin/main: see", 1),
-    ],
-    ids=["review", "no review", "too large review"],
-)
-def test_comment_replaces_the_previous_review(
-    tmp_path: Path, review: str | None, written: str, code: int
-) -> None:
-    download, *steps = pull_request()["comment"]["steps"]
-    assert download["if"] == "${{ needs.review.outputs.artifact != '' }}"
-    assert not any("if" in step for step in steps)
-    (tmp_path / "gh").write_text(GH)
-    (tmp_path / "gh").chmod(0o755)
-    if review is not None:
-        (tmp_path / "review.md").write_text(review)
-    environment = {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        **{"BASE": "main", "HEAD": "abc", "RUN": "the run", "NUMBER": "1"},
-        "GITHUB_REPOSITORY": "octo-org/octo-repo",
-    }
-    codes = [
-        subprocess.run(
-            ["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environment, check=False
-        ).returncode
-        for step in steps
-    ]
-    assert codes == [0, code]
-    assert (tmp_path / "written").read_text().startswith(written)

@@ -32,19 +32,11 @@ class Dali(EnvironmentStep):
         return StepOutput([])
 
 
-def dali_settings(model: Model) -> Problems:
-    """DALI pipelines have a `max_batch_size` of at least 1 (dali_backend, docs)."""
-    if model.config.max_batch_size < 1:
-        yield (
-            model.field_location("max_batch_size"),
-            "DALI pipelines run batches: set max_batch_size to 1 or more",
-        )
-
-
 def dali_tensors(model: Model, path: Path) -> Problems:
     """Inputs have the names of the pipeline's external sources; the number of outputs is equal.
 
-    Source: dali_backend src/config_tools/config_tools.cc. Outputs are matched by order.
+    Source: dali_backend src/config_tools/config_tools.cc. Outputs are matched by order. The backend
+    completes a list that is not declared.
     """
     file = model.relative_path(path)
     pipeline = read_pipeline(path)
@@ -52,13 +44,13 @@ def dali_tensors(model: Model, path: Path) -> Problems:
         yield model.file_location(file), "is not a serialized DALI pipeline"
         return
     declared = [tensor.name for tensor in model.config.input]
-    if sorted(declared) != sorted(pipeline.inputs):
+    if declared and sorted(declared) != sorted(pipeline.inputs):
         yield (
             model.field_location("input"),
             f"declares inputs {', '.join(declared) or 'none'}; the external sources in {file} are "
             f"{', '.join(pipeline.inputs) or 'none'}",
         )
-    if len(model.config.output) != len(pipeline.outputs):
+    if model.config.output and len(model.config.output) != len(pipeline.outputs):
         yield (
             model.field_location("output"),
             f"declares {len(model.config.output)} outputs, {file} has {len(pipeline.outputs)}",
@@ -70,6 +62,5 @@ FORMAT = Format(
     file="model.dali",
     instead_of_file=("dali.py",),  # dali_backend README, "Autoserialization"
     steps=(Dali,),
-    config_rules=(dali_settings,),
     file_rules=(dali_tensors,),
 )

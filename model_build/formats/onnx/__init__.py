@@ -71,15 +71,23 @@ def onnx_accelerators(model: Model) -> Problems:
 def onnx_tensors(model: Model, path: Path) -> Problems:
     """Names, data types and dims match the file's graph, whose first axis is the batch axis.
 
-    Source: onnxruntime_backend src/onnxruntime.cc (ValidateInputs, ValidateOutputs).
+    If a list of tensors is not declared, the backend completes it, and gives a model without
+    `max_batch_size` one if the first axis of every tensor is dynamic.
+
+    Source: onnxruntime_backend src/onnxruntime.cc (ValidateInputs, ValidateOutputs,
+    AutoCompleteConfig, AutoCompleteMaxBatch).
     """
     file = model.relative_path(path)
     graph = read_graph(path)
     if graph is None:
         yield model.file_location(file), "is not an ONNX file: build or copy it again"
         return
-    yield from compare(model, "input", graph.inputs, file=file)
-    yield from compare(model, "output", graph.outputs, file=file)
+    config, tensors = model.config, (*graph.inputs, *graph.outputs)
+    is_complete = (config.input or config.batch_input) and config.output
+    has_batch_axes = all(tensor.dims and tensor.dims[0] == -1 for tensor in tensors)
+    batches = config.max_batch_size > 0 or (not is_complete and has_batch_axes)
+    yield from compare(model, "input", graph.inputs, file=file, batches=batches)
+    yield from compare(model, "output", graph.outputs, file=file, batches=batches)
     optional = {tensor.name: tensor.optional for tensor in graph.inputs}
     for index, tensor in enumerate(model.config.input):
         if tensor.optional and model.config.max_batch_size:

@@ -121,6 +121,21 @@ def torchscript_types(model: Model) -> Problems:
                 )
 
 
+def torchscript_lists(model: Model) -> Problems:
+    """A TorchScript model declares an input and an output.
+
+    Source: pytorch_backend src/pt/model_state.cc (ValidateInputs, ValidateOutputs).
+    """
+    if model.config.platform != "torch_aoti":
+        for kind in ("input", "output"):
+            if not getattr(model.config, kind):
+                yield (
+                    model.field_location(),
+                    f"declares no {kind}, and a TorchScript file has no names that Triton could "
+                    f"take: add {kind} [ {{ name data_type dims }} ]",
+                )
+
+
 @warning
 def torchscript_parameters(model: Model) -> Problems:
     """No parameter is a misspelt one of the backend, which ignores those that it does not know.
@@ -196,6 +211,7 @@ FORMAT = Format(
     config_rules=(
         torchscript_names,
         torchscript_types,
+        torchscript_lists,
         torchscript_parameters,
         torchscript_strings,
     ),

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -75,25 +74,8 @@ def test_cdk_cli_ends_with_the_local_sagemaker(
     assert capsys.readouterr().err.startswith("error: the local SageMaker has ended: read the")
 
 
-def test_command_that_ignores_the_interrupt_fails(running: RunningSageMaker) -> None:
-    def command() -> int:
-        os.kill(running.pid, signal.SIGKILL)
-        with suppress(KeyboardInterrupt):
-            signal.pause()
-        return 0
-
-    assert local_option.run(command) == 1
-
-
 def test_commands_on_aws_do_not_import_local_sagemaker() -> None:
     """They have credentials, and no code owner reviews the package."""
     finished = run_python("-c", IMPORT_COMMANDS)
     assert (finished.returncode, finished.stdout) == (0, "deployed: dev\n[]\n"), finished.stderr
     assert local_option.ACCOUNT == local_sagemaker.ACCOUNT
-
-
-def test_interrupt_of_the_user_is_raised(running: RunningSageMaker) -> None:
-    with local_sagemaker.while_running(Folder.default(), running):
-        pass
-    with pytest.raises(KeyboardInterrupt), local_sagemaker.while_running(Folder.default(), running):
-        raise KeyboardInterrupt

@@ -111,15 +111,3 @@ def test_failure_names_the_package_and_writes_nothing(
     assert main(["lock", str(model), *options]) == 1
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in model.iterdir()) == ["iris"]
-
-
-def test_step_is_added_to_an_existing_recipe(model: Path) -> None:
-    (model / "recipe.yaml").write_text(
-        "description: x  # keep\nfiles:  # generated\n"
-        "  iris/1/a.txt: { to: copy, weights: a.txt }\n"
-    )
-    (model / "a.txt").touch()
-    assert main(["lock", str(model), "--add=scikit-learn", "--python=3.12"]) == 0
-    recipe = (model / "recipe.yaml").read_text()
-    assert recipe.startswith("description: x  # keep\nfiles:  # generated\n  iris/1/site-packages:")
-    assert checks.lint(ModelSource(model)) == []

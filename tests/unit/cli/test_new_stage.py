@@ -61,3 +61,16 @@ def test_invalid_stage_is_not_written(
     with pytest.raises((CommandError, ModelNotFound), match=message):
         new_stage.write(name, "dev", endpoints, stages=stages, models=MODELS)
     assert sorted(stages.iterdir()) == before
+
+
+def test_schema_comment_is_added_and_keys_after_endpoints_are_kept(stages: Path) -> None:
+    (stages / "bare.yaml").write_text(
+        "region: us-east-1\nendpoints:\n  # a comment\n  a1:\n    models: [bert]\n"
+        '    instance_type: ml.g5.xlarge\n\nrelease: "25.09"'
+    )
+    path = new_stage.write("trial", "bare", ["b1=minilm"], stages=stages, models=MODELS)
+    assert path.read_text() == (
+        "# yaml-language-server: $schema=stage.schema.json\n"
+        "region: us-east-1\nendpoints:\n  b1:\n    models: [minilm]\n"
+        '    instance_type: ml.g5.xlarge\nrelease: "25.09"\n'
+    )

@@ -53,29 +53,11 @@ def test_script_runs_the_python_of_the_repository_with_blocked_interrupts(
     assert blocked == str(sorted([signal.SIGINT, signal.SIGTERM]))
 
 
-def test_script_runs_if_env_cannot_block_signals(repository: Path) -> None:
-    bin_folder = repository / "bin"
-    bin_folder.mkdir()
-    (bin_folder / "env").write_text("#!/bin/sh\necho 'env: illegal option -- -' >&2\nexit 1\n")
-    (bin_folder / "env").chmod(0o755)  # like env of macOS
-    path = f"{bin_folder}:{os.environ['PATH']}"
-    process = _start("bash", "./tritonsm", folder=repository, path=path)
-    assert process.stdout.splitlines() == ["['-m', 'cli', 'lint', 'a b'] None", "[]"]
-    assert process.stderr == ""
-
-
 def test_run_from_another_folder_is_an_error(repository: Path, tmp_path: Path) -> None:
     (repository / "models").mkdir()
     process = _start(str(repository / "tritonsm"), folder=repository / "models")
     assert process.returncode == 1
     assert process.stderr == f"error: paths are relative to the repository: cd {repository}\n"
-
-
-def test_the_apps_python_is_that_of_the_repository(repository: Path) -> None:
-    python = repository / ".venv" / "bin" / "python"
-    python.write_text("#!/bin/sh\ncommand -v python3\n")
-    shutil.copy(python, python.with_name("python3"))
-    assert _start("./tritonsm", folder=repository).stdout == f"{python}3\n"
 
 
 def test_missing_environment_is_an_error(repository: Path) -> None:

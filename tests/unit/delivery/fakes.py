@@ -47,7 +47,6 @@ class FakeAws:
         self.error: Exception | None = None
         self.started_builds: list[dict[str, str]] = []
         self.manifest = b'{"archive": {"checksum": ""}}'
-        self.build_error = ""
         self.lambda_quota = 1000
 
     def client(self, _: str) -> "FakeAws":
@@ -114,8 +113,6 @@ class FakeAws:
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
         if FunctionName == "start":
             self.started_builds.append(json.loads(Payload)["ResourceProperties"])
-        if self.build_error:
-            return {**_payload({"errorMessage": self.build_error}), "FunctionError": ""}
         return _payload({"IsComplete": True})
 
 

@@ -147,16 +147,6 @@ def test_live_template_is_read_after_running_operations(
     assert (aws.statuses, aws.endpoint_statuses) == ([], [])
 
 
-def test_failed_build_for_a_move_is_explained(
-    aws: FakeAws, cli: FakeCdk, moving_deployment: StageDeployment
-) -> None:
-    aws.build_error = "no such backend"
-    with pytest.raises(
-        NotDelivered, match=r"no such backend\n  Clients may request .* models after it"
-    ):
-        build_missing_archives(moving_deployment)
-
-
 @pytest.mark.parametrize("live", [None, stack_with_prefix(NEW_PREFIX), {"Resources": {}}])
 def test_new_or_unchanged_or_single_model_endpoint_does_not_move(
     aws: FakeAws,

@@ -1,9 +1,7 @@
 """Runs of the CDK CLI and their output, with a stand-in for the CLI."""
 
-import io
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -14,7 +12,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from rich.console import Console
 
 from delivery import cdk
 
@@ -95,28 +92,6 @@ def test_failed_synth_has_the_error_of_the_app(cli: Path) -> None:
     error = "error: stages/dev.yaml:6: endpoints.text.models.0: no model 'mimilm'"
     (cli / "errors").write_text(f"{error}\npython3 app.py: Subprocess exited with error 1\n")
     assert cdk.run("deploy", title="t").error_lines == (error,)
-
-
-def test_terminal_shows_newest_line_per_stack_and_build(
-    cli: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = terminal_output(monkeypatch, DEPLOYMENT)
-    assert re.search(r"… cdk deploy \(\d+ s\)", text)
-    last_frame = text.rpartition("… cdk deploy")[2]
-    assert "dev-text | 1/12 | 7:07:56 AM | UPDATE_COMPLETE | AWS::IAM::Role" in last_frame
-    assert "dev-math | 3/4 |" in last_frame
-    assert "exporting encoder" in last_frame
-    assert "minilm-cpu" not in last_frame
-
-
-def terminal_output(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
-    """Return the terminal output of a run."""
-    (cdk.CLI.parent / "output").write_text(output)
-    terminal = io.StringIO()
-    console = Console(file=terminal, force_terminal=True, color_system=None, width=200)
-    monkeypatch.setattr(cdk, "Console", lambda **_: console)
-    cdk.run("deploy", title="cdk deploy", build_status=lambda: "exporting encoder")
-    return terminal.getvalue()
 
 
 def test_interrupted_run_terminates_the_cli(cli: Path, monkeypatch: pytest.MonkeyPatch) -> None:

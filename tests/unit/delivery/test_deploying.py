@@ -16,7 +16,7 @@ from delivery import deploy as deployment
 from delivery.assembly import Assembly
 from delivery.cdk import CdkResult
 from delivery.deploy import StageDeployment, deploy, without_scaling
-from delivery.errors import FaultyDeployment, NotDelivered, RollbackFailed, Unfinished
+from delivery.errors import FaultyDeployment, NotDelivered, Unfinished
 from release.templates import Template
 from tests.unit.delivery.test_suspended_scaling import settings, template
 from tests.unit.plan.plans import make_endpoint, make_plan
@@ -165,18 +165,3 @@ def test_error_after_the_first_deploy_is_unfinished(
     with pytest.raises(Unfinished) as failed:
         deploy(stage_deployment)
     assert WARNING in str(failed.value)
-
-
-def test_failed_rollback_of_the_second_deploy_has_the_commands(
-    stack: FakeStack, stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stack.failing_deploys = {2}
-    monkeypatch.setattr(
-        deployment,
-        "stacks_with_failed_rollback",
-        lambda *_: ["prod-text"] if len(stack.deploys) == 2 else [],
-    )
-    with pytest.raises(RollbackFailed, match="continue the rollback") as failed:
-        deploy(stage_deployment)
-    assert str(failed.value).splitlines()[-1].strip() == WARNING
-    assert len(stack.deploys) == 2

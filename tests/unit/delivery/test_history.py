@@ -85,17 +85,6 @@ def test_rollback_after_a_failure_goes_to_the_last_success(
     assert roll_back(history) == "b"
 
 
-def test_rollback_target_is_found_by_abbreviated_commit(history: History) -> None:
-    deliver(history, "aa1", "bb1")
-    roll_back(history)
-    deliver(history, "cc1", outcome=DeliveryOutcome.FAILED)
-    assert history.rollback_target("bb").commit == "bb1"
-    with pytest.raises(
-        NotDelivered, match=r"no release or commit cc .* has: commit cc1, commit aa1"
-    ):
-        history.rollback_target("cc")
-
-
 def test_release_is_the_same_delivery_whatever_its_commit(history: History, ssm: FakeSsm) -> None:
     """A squash has the same release; two releases of one commit are two deliveries."""
     history.record_start("a", "1")
@@ -224,20 +213,6 @@ def test_later_write_of_two_simultaneous_deliveries_wins(
     second.refuse_superseded()
     second.record_outcome(DeliveryOutcome.DELIVERED)
     assert live_commit(history) == "c"
-
-
-def test_invalid_entries_are_ignored_with_a_warning(
-    history: History, ssm: FakeSsm, capsys: pytest.CaptureFixture[str]
-) -> None:
-    deliver(history, "a")
-    record = json.loads(ssm.values[-1])
-    record["deliveries"] += [9999, {"commit": "b", "time": "then", "outcome": "delivered"}]
-    ssm.values.append(json.dumps(record))
-    assert live_commit(history) == "a"
-    warnings = capsys.readouterr().err.splitlines()
-    assert [warning.partition(" is invalid")[0] for warning in warnings] == [
-        f"! /triton/prod/delivered: delivery {number}" for number in (2, 3)
-    ]
 
 
 def test_invalid_parameter_refuses_every_delivery(history: History, ssm: FakeSsm) -> None:

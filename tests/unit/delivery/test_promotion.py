@@ -33,7 +33,7 @@ class FakeS3:
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], bytes] = {}
         self.uploads: dict[str, dict[int, bytes]] = {}
-        self.failing_key, self.denies_copies = "", False
+        self.denies_copies = False
         self._ids = itertools.count()
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
@@ -66,8 +66,6 @@ class FakeS3:
         return {"UploadId": upload}
 
     def upload_part_copy(self, **request: Any) -> dict[str, Any]:
-        if self.failing_key == request["Key"]:
-            raise s3_error("SlowDown")
         assert request["CopySourceIfMatch"] == "etag"
         source = request["CopySource"]
         first, last = map(int, request["CopySourceRange"].removeprefix("bytes=").split("-"))
@@ -232,3 +230,9 @@ def test_forged_archive_is_not_promoted(
         promote_archive(KEY, **buckets)
     assert [key for bucket, key in s3.objects if bucket == "prod" and key != SOURCE] == []
     assert s3.uploads == {}
+
+
+def test_denied_copy_is_reported_with_the_fix(s3: FakeS3, buckets: dict[str, Any]) -> None:
+    s3.denies_copies = True
+    with pytest.raises(NotDelivered, match="deliver by the workflow, or without FROM_STAGE"):
+        promote_archive(KEY, **buckets)

@@ -91,17 +91,6 @@ def test_interrupted_delivery_is_unfinished(
     assert results(s3) == [("unfinished", "KeyboardInterrupt")]
 
 
-def test_caller_and_commit_are_recorded(
-    stage_deployment: StageDeployment, history: History, s3: FakeS3
-) -> None:
-    with record_delivery(stage_deployment, history, "rollback-stage", "a" * 40):
-        assert results(s3) == [("started", "")]
-    (event,) = stage_record.read(s3.client, "bucket")
-    assert (event.stage, event.action, event.commit) == ("prod", "rollback-stage", "a" * 40)
-    assert (event.who, event.result) == ("arn:aws:iam::123456789012:user/ada", "delivered")
-    assert [delivery.outcome for delivery in history.deliveries()] == [DeliveryOutcome.DELIVERED]
-
-
 def test_refused_delivery_is_not_recorded(
     stage_deployment: StageDeployment, history: History, s3: FakeS3, ssm: FakeSsm
 ) -> None:

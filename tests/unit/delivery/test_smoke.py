@@ -79,31 +79,6 @@ def test_components_are_invoked_in_parallel(
     assert result == (["prod-night/a 1: no"], [])
 
 
-def test_component_that_loses_its_copies_twice_is_given_up(
-    make_client: Callable[..., FakeClient],
-    invoke_all: Callable[..., SmokeTestResult],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each call finds no copy although copies were started, as on a flapping component."""
-    client = make_client(a=NoCopies("no copy"))
-    counts = iter([0, 0, 1, 1, 0, 1, 0])
-
-    def describe(*, InferenceComponentName: str) -> Any:  # noqa: N803
-        assert InferenceComponentName == "night-a"
-        return {"RuntimeConfig": {"CurrentCopyCount": next(counts)}}
-
-    sagemaker = SimpleNamespace(describe_inference_component=describe)
-    monkeypatch.setattr(smoke, "WAKE_PAUSE_SECONDS", 0)
-    result = invoke_all(
-        endpoints={"night": {"a": "1"}},
-        component_endpoints={"night"},
-        session=SimpleNamespace(client=lambda _: sagemaker),
-    )
-    (message,) = result.wrong_answers
-    assert "night-a started copies and lost them 2 times" in message
-    assert client.invoked == 7 * ["a"]
-
-
 @pytest.mark.parametrize(
     "code", ["ExpiredTokenException", "AccessDeniedException", "ThrottlingException"]
 )
@@ -136,3 +111,28 @@ def test_golden_file_decides_whether_a_model_is_invoked_and_compared(
     assert result.uninvoked_models == ["prod-text/no_file"]
     assert result.wrong_answers == ["prod-text/a 1: Y: expected shape [1, 1], got [1]"]
     assert "! the answer of prod-text/b is not compared" in capsys.readouterr().out
+
+
+def test_component_that_loses_its_copies_twice_is_given_up(
+    make_client: Callable[..., FakeClient],
+    invoke_all: Callable[..., SmokeTestResult],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each call finds no copy although copies were started, as on a flapping component."""
+    client = make_client(a=NoCopies("no copy"))
+    counts = iter([0, 0, 1, 1, 0, 1, 0])
+
+    def describe(*, InferenceComponentName: str) -> Any:  # noqa: N803
+        assert InferenceComponentName == "night-a"
+        return {"RuntimeConfig": {"CurrentCopyCount": next(counts)}}
+
+    sagemaker = SimpleNamespace(describe_inference_component=describe)
+    monkeypatch.setattr(smoke, "WAKE_PAUSE_SECONDS", 0)
+    result = invoke_all(
+        endpoints={"night": {"a": "1"}},
+        component_endpoints={"night"},
+        session=SimpleNamespace(client=lambda _: sagemaker),
+    )
+    (message,) = result.wrong_answers
+    assert "night-a started copies and lost them 2 times" in message
+    assert client.invoked == 7 * ["a"]

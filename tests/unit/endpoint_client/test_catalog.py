@@ -151,20 +151,6 @@ def test_concurrent_threads_share_one_look_up(sync_client: EndpointClient, aws: 
     assert len(aws.look_ups) == 1
 
 
-def test_cached_model_does_not_wait_for_other_look_ups(
-    sync_client: EndpointClient, aws: Any
-) -> None:
-    aws.entries[f"{PREFIX}slow"] = entry_text("slow")
-    sync_client.resolve("minilm")
-    aws.before_look_up = blocker = Blocker()
-    with ThreadPoolExecutor(1) as pool:
-        slow = pool.submit(sync_client.resolve, "slow")
-        blocker.reached.wait()
-        assert sync_client.resolve("minilm").model == "minilm"
-        blocker.released.set()
-        assert slow.result().model == "slow"
-
-
 def test_expired_entry_is_used_during_its_refresh(
     sync_client: EndpointClient, aws: Any, clock: Clock
 ) -> None:

@@ -406,20 +406,6 @@ def test_oversized_row_does_not_fail_other_rows(client: EndpointClient, aws: Any
     assert raised.value.outputs["EMBEDDING"].tolist() == [[b"a"], [b"b"]]
 
 
-def test_concurrency_limits_requests_in_progress(client: EndpointClient, aws: Any) -> None:
-    barrier, in_progress, counts = threading.Barrier(3), set[int](), list[int]()
-
-    def count_requests() -> None:
-        in_progress.add(threading.get_ident())
-        counts.append(len(in_progress))
-        barrier.wait()
-        in_progress.discard(threading.get_ident())
-
-    aws.before_invoke = count_requests
-    client.invoke_many("minilm", {"TEXT": ["a"] * 48}, concurrency=3)
-    assert max(counts) == 3
-
-
 # Metrics
 
 

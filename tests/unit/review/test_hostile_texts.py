@@ -112,24 +112,6 @@ def test_printed_text_is_no_terminal_command_and_forges_no_line(
     assert not re.search("[\x1b\u202e]|^review.out", printed, re.M)
 
 
-def test_long_report_is_truncated() -> None:
-    gap = Gap("prod", "the reason")
-    dangers = tuple(
-        Danger(f"{number}", f"danger {number} " * 200, rule="lost_alarms", stage="prod")
-        for number in range(100)
-    )
-    long_report = replace(REPORT, gaps=(gap,), dangers=dangers)
-    text = markdown.render(long_report)
-    assert len(text) < 65_536
-    assert text.startswith("# not everything was reviewed (prod), 101 dangers, 1 acknowledged, ")
-    assert "the reason" in text
-    assert "- 62 more in review.json\n" in text
-    assert text.endswith(
-        "**Truncated to the limit of a comment: the full review is in review.json.**\n"
-    )
-    assert text.count("<details>") == text.count("</details>")
-
-
 ANY_TEXT = st.text(min_size=1, max_size=60) | st.sampled_from(
     ["\u202e" * 3000, "*" * 3000, "`" * 900, "a\n" * 900]
 )

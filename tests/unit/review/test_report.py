@@ -51,19 +51,6 @@ def test_new_stage_is_reviewed(clone: GitCheckout, review: Review) -> None:
     assert stage_review.costs[0].before is None
 
 
-def test_moved_stage_costs_in_both_regions(clone: GitCheckout, review: Review) -> None:
-    write_plan(clone, plan_of((), region="eu-west-1", account=None))
-    with clone.checked_out("main") as base:
-        old_cost, new_cost = review(base, clone).costs
-    assert old_cost.keeps_running
-    assert old_cost.before == old_cost.after
-    assert old_cost.after
-    assert old_cost.after.minimum
-    assert new_cost.before is None
-    assert new_cost.after
-    assert new_cost.after.minimum is None
-
-
 @pytest.mark.parametrize(
     ("changed_file", "causes"),
     [

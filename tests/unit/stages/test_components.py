@@ -53,18 +53,6 @@ def test_names_contain_the_instance_type(endpoint: PlannedEndpoint) -> None:
     assert bert.inference_component == "dev-text-g5-2xlarge-bert"
 
 
-def test_other_hosting_modes_have_no_component_fields(load: Load) -> None:
-    start = 'region: us-east-1\nrelease: "25.09"\nendpoints: { text: { models: [minilm], '
-    for hosting in ("multi-model", "single-model"):
-        text = f"{start}hosting: {hosting}, instance_type: ml.g5.xlarge }} }}\n"
-        endpoint = StagePlan.of("dev", load(text)).document.endpoints["text"]
-        assert list(endpoint.models["minilm"].catalog.fields()) == [
-            "model", "version", "endpoint", "target_model", "signature",
-        ]  # fmt: skip
-        assert endpoint.settings.name == endpoint.settings.stack == "dev-text"
-        assert endpoint.settings.components == {}
-
-
 def test_plan_has_copies_and_resources_of_components(endpoint: PlannedEndpoint) -> None:
     settings = endpoint.settings
     assert settings.hosting == "components"
@@ -95,7 +83,6 @@ def test_update_duration_counts_batches_of_max_copies(plan: Plan) -> None:
     assert plan.time_budget.rows["update of its endpoint"] == 20 + 3 * 20
 
 
-BLOCK = STAGE[STAGE.index("    components:") :]
 PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints:"
 
 
@@ -104,7 +91,6 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
     [
         ("unconfirmed: [components]\n", "", "5: endpoints.text.hosting: a stack update may reset"),
         ("us-east-1", "eu-west-3", "9: endpoints.text.instances.min: SageMaker rejects 0 in"),
-        (BLOCK, "", "5: endpoints.text.components: names none: write one for each"),
         ("    instances: { min: 0, max: 4 }\n", "",
          "5: endpoints.text.instances: missing: write instances: { min: 0, max"),
         ("hosting: components", "hosting: multi-model",
@@ -112,14 +98,8 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
         ("    components:",
          "    scaling: { min_count: 1, max_count: 2, max_rps: 5 }\n    components:",
          "10: endpoints.text.scaling: components scale by copies"),
-        ("instance_type: ml.g5.2xlarge", "instance_types: [ml.g5.2xlarge, ml.g6.2xlarge]",
-         "8: endpoints.text.instance_types: components support one instance type"),
         ("    instances: { min: 0, max: 4 }", "    instances: { min: 2, max: 4 }",
          "endpoints.text.instance_count: 1 is outside the scaling limits"),
-        ("max: 4, max_rps: 60", "max: 4",
-         "12: endpoints.text.components.minilm.copies: missing scaling target"),
-        ("min: 1, max: 1", "min: 1, max: 1, concurrency: 4",
-         "17: endpoints.text.components.bert.copies: min and max are both 1"),
         ("endpoints:", PRODUCTION, "endpoints.text.components.bert.copies.min"),
     ],
 )  # fmt: skip

@@ -15,16 +15,6 @@ endpoints:
 """
 
 
-def test_concurrency_per_instance_type(load: Load) -> None:
-    scaling = (
-        "    scaling: { min_count: 1, max_count: 4, "
-        "concurrency: { ml.g6.xlarge: 12, ml.g5.xlarge: 16 } }\n"
-    )
-    config = load(POOL + scaling).endpoints["text"]
-    assert config.scaling
-    assert config.scaling.concurrency == {"ml.g6.xlarge": 12, "ml.g5.xlarge": 16}
-
-
 def test_unconfirmed_region_needs_unconfirmed_pools(load: Load) -> None:
     text = POOL.replace("us-east-1\n", "eu-west-3\nunconfirmed: [pools]\n")
     assert load(text).endpoints["text"].instance_types
@@ -39,16 +29,11 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
     [
         (TYPES, TYPES + "    instance_type: ml.g5.xlarge\n",
          "instance_types: instance_type is written too: remove one of them"),
-        (TYPES, "", "instance_types: missing: write it, or instance_type"),
-        ("ml.g6.xlarge, ", "", "instance_types: a list of 1: write two to 5 types, or"),
         ("single-model", "multi-model", "instance_types: AWS documents several types for"),
         (TYPES, "    instance_type: ml.g5.xlarge\n    provision_timeout_minutes: 15\n",
          "provision_timeout_minutes: with one instance type there is no other type to try"),
         (TYPES, TYPES + "    variants: { A: { instance_type: ml.g5.xlarge } }\n",
          "variants.A.instance_type: instance_types applies to every variant"),
-        (TYPES,
-         "    instance_types: [ml.g6.xlarge, ml.g5.12xlarge]\n" + SCALING.format("gpu_percent: 70"),
-         "scaling.gpu_percent: the metric is a sum over GPUs, and ml.g6.xlarge has 1, "),
         (TYPES, TYPES + SCALING.format("concurrency: { ml.g6.xlarge: 12 }"),
          "scaling.concurrency: names ml.g6.xlarge: write a number for each of ml.g6.xlarge"),
         (TYPES,

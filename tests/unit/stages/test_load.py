@@ -75,16 +75,6 @@ def test_stack_name_conflict_of_two_stages_is_an_error(tmp_path: Path) -> None:
         load_stage("mine", tmp_path)
 
 
-def test_stages_in_different_regions_do_not_conflict(tmp_path: Path) -> None:
-    (tmp_path / "mine-eu.yaml").write_text(VALID)
-    (tmp_path / "mine.yaml").write_text(VALID)
-    load_stage("mine", tmp_path)
-    west = VALID.replace("text:", "eu-text:").replace("us-east-1", "us-west-2")
-    assert west.count("us-west-2") == 1
-    (tmp_path / "mine.yaml").write_text(west)
-    load_stage("mine", tmp_path)
-
-
 def test_too_long_endpoint_name_is_an_error(tmp_path: Path) -> None:
     name = "s" * 59
     (tmp_path / f"{name}.yaml").write_text(VALID)

@@ -21,18 +21,6 @@ ENDPOINT = {
     "ProductionVariants": [{"VariantName": "AllTraffic", "CurrentInstanceCount": 2}],
 }
 VARIANT = {"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}
-COMPONENTS = """
-region: us-east-1
-release: "24.09"
-unconfirmed: [components]
-endpoints:
-  night:
-    models: [minilm]
-    hosting: components
-    instance_type: ml.g5.xlarge
-    instances: { min: 0, max: 2 }
-    components: { minilm: { copies: { min: 1, max: 1 }, memory_mb: 1024, accelerators: 1 } }
-"""
 
 
 class FakeSageMaker:
@@ -40,7 +28,6 @@ class FakeSageMaker:
 
     def __init__(self) -> None:
         self.endpoint: dict[str, Any] = ENDPOINT
-        self.config_variant: dict[str, Any] = {**VARIANT, "ModelName": "prod-text-1"}
         self.names: list[str] = []
         self.meta = SimpleNamespace(endpoint_url="https://api.sagemaker.us-east-1.amazonaws.com")
 
@@ -49,7 +36,7 @@ class FakeSageMaker:
         return self.endpoint
 
     def describe_endpoint_config(self, **_: str) -> dict[str, Any]:
-        return {"ProductionVariants": [self.config_variant]}
+        return {"ProductionVariants": [{**VARIANT, "ModelName": "prod-text-1"}]}
 
 
 @pytest.fixture
@@ -74,25 +61,6 @@ def test_description_has_the_cost_per_hour(sagemaker: FakeSageMaker) -> None:
     local = DeployedEndpoint.read("prod-text", Path("stages"))
     assert local.is_local
     assert not local.is_production
-
-
-def test_components_cannot_be_sized(
-    sagemaker: FakeSageMaker,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    (tmp_path / "dev.yaml").write_text(COMPONENTS)
-    sagemaker.config_variant = VARIANT
-    endpoint = DeployedEndpoint.read("dev-night", tmp_path)
-    assert sagemaker.names == ["dev-night-g5-xlarge"]
-    assert (endpoint.short_name, endpoint.variants) == ("night", ())
-    monkeypatch.setattr(arguments, "STAGES", tmp_path)
-    monkeypatch.setattr(Generator, "measure", lambda *_: pytest.fail("a load was sent"))
-    assert parse_command(["size", "minilm", "--endpoint", "dev-night", "--p95", "50"])() == 1
-    error = capsys.readouterr().err
-    assert "dev-night hosts inference components, which scale by copies" in error
-    assert "tritonsm load dev-night/minilm" in error
 
 
 @pytest.mark.parametrize(

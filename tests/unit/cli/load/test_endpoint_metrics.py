@@ -86,12 +86,3 @@ def test_step_has_the_minutes_that_begin_in_it(monkeypatch: pytest.MonkeyPatch) 
     # The maximum divided by 4 vCPUs, the mean in ms, and the sum.
     assert first == {"CPUUtilization": 90, "ModelLatency": 9, "ModelUnloadingTime": 5}
     assert second == {"CPUUtilization": 10, "ModelLatency": 1, "ModelUnloadingTime": 7}
-
-
-def test_step_without_a_new_value_has_the_minute_in_which_it_begins(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    cloudwatch = FakeCloudWatch(CPUUtilization=[40, 400], ModelLatency=[3000])
-    first, second = metrics(monkeypatch, cloudwatch, 20, 20)
-    assert first == {"CPUUtilization": 10, "ModelLatency": 3}
-    assert second == {"CPUUtilization": 100, "ModelLatency": 3}  # a minute begins in this step

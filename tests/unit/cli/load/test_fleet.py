@@ -5,6 +5,7 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
+from cli.dispatch import parse_command
 from cli.load.cache import hit_rates, zipf
 from cli.load.fleet import Demand, assign_shares, plan_fleet
 
@@ -67,3 +68,17 @@ def test_two_models_of_an_endpoint_cost_half_of_two_endpoints() -> None:
 def test_instance_type_without_memory_for_a_model_has_no_plan() -> None:
     demand = Demand(models=2, exponent=1.0, rps=1, model_mib=30_000, hits=0.9)
     assert plan_fleet(demand, "ml.g5.xlarge", None, "us-east-1") is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--traffic", "zipf"],
+        ["--hits", "1.5"],
+        ["--instance", "ml.g9.xlarge=3"],
+    ],
+)
+def test_invalid_fleet_options_are_usage_errors(options: list[str]) -> None:
+    with pytest.raises(SystemExit) as raised:
+        parse_command(["size", "--models", "9", "--rps", "5", *options])()
+    assert raised.value.code == 2

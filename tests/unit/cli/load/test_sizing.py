@@ -91,3 +91,8 @@ def test_bottleneck_of_a_step(metrics: dict[str, float], limit: str, figures: st
 def test_saturated_load_generator_is_the_bottleneck() -> None:
     saturated = step(10, generator_cpu=0.97, metrics={"text/v": {"GPUUtilization": 99.0}})
     assert find_bottleneck(saturated, LIGHTEST)[0] == "load generator"
+
+
+def test_slow_model_without_a_queue_is_unknown() -> None:
+    slow = step(10, p95=20, metrics={"text/v": {"ModelLatency": 9.5, "CPUUtilization": 20.0}})
+    assert find_bottleneck(slow, LIGHTEST)[0] == "unknown"

@@ -18,6 +18,7 @@ from delivery.preflight.account import (
     CheckFinding,
     NoCredentials,
     Verdict,
+    caller,
     ok,
     refused,
     table,
@@ -133,3 +134,9 @@ def test_delivery_without_credentials_ends(aws: Aws, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(deliver, "caller", Mock(side_effect=NoCredentials("none found")))
     with pytest.raises(NotDelivered, match="no credentials: none found"):
         run_preflight(aws, monkeypatch, [])
+
+
+def test_invalid_credentials_are_an_error(aws: Aws) -> None:
+    aws.answers["sts.GetCallerIdentity"] = error("InvalidClientTokenId", "The token is invalid.")
+    with pytest.raises(NoCredentials, match=r"The token is invalid\. Or us-east-1 is not"):
+        caller(aws.session)

@@ -61,3 +61,17 @@ def test_alternative_is_selected_by_path_or_option(
 
 
 # Arguments
+
+
+def test_unknown_alternative_error_lists_the_known_ones(
+    doubled_with_alternative: Path, fail: Fail
+) -> None:
+    error = fail(
+        "build", doubled_with_alternative, "--alternative", "onx", *TARGET, "--output", "o", code=2
+    )
+    assert error == "no alternative onx: the recipe has onnx"
+    (doubled_with_alternative / "recipe.yaml").write_text("description: x\n")
+    error = fail(
+        "build", doubled_with_alternative, "--alternative", "onnx", *TARGET, "--output", "o", code=2
+    )
+    assert error == "no alternative onnx: the recipe has none"

@@ -74,10 +74,10 @@ def test_packages_and_missing_libraries_are_reported(
 def test_findings_are_printed_and_fail_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    archive = _tar(tmp_path / "a.tar.gz", {"a/config.pbtxt": 'backend: "pyhton"'})
+    archive = _tar(tmp_path / "a.tar.gz", {"a/config.pbtxt": 'platform: "pyhton"'})
     assert main(["inspect", str(archive)]) == 1
     out = capsys.readouterr().out.splitlines()
-    assert any(line.startswith('a/config.pbtxt:1:1: "pyhton" is not a backend') for line in out)
+    assert any(line.startswith('a/config.pbtxt:1:1: "pyhton" is not a platform') for line in out)
     assert any(line.startswith("a/config.pbtxt: warning: declares no output") for line in out)
 
 

@@ -134,3 +134,11 @@ def test_secret_in_a_file_is_a_warning_with_its_line(
     assert {finding["level"] for finding in secrets} == {"warning"}
     assert code == 0
     assert "AKIA" not in json.dumps(findings)
+
+
+def test_rules_are_listed_with_level_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    _, rows = _findings(capsys, "--rules")
+    levels = {row["rule"]: row["level"] for row in rows}
+    assert len(levels) == len(rows)
+    assert (levels["batch_sizes"], levels["unused_batching"]) == ("error", "warning")
+    assert all(row["reason"] for row in rows)

@@ -53,6 +53,18 @@ def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> 
     assert aws.archives == set()
 
 
+def test_backend_that_the_image_lacks_is_refused(
+    doubled: Path, aws: FakeAws, fail: Fail, succeed: Succeed
+) -> None:
+    config = doubled / "double" / "config.pbtxt"
+    config.write_text(config.read_text().replace('"python"', '"tokens"'))
+    message = fail("publish", *NO_LOAD, *ENDPOINT, doubled)
+    assert 'the endpoint\'s image has no backend "tokens"' in message
+    assert aws.archives == set()
+    aws.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", image=f"triton@sha256:{'0a' * 32}")
+    succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
+
+
 def test_archive_that_every_prefix_has_is_reused(
     doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:

@@ -83,3 +83,13 @@ def test_rolled_back_versions_are_not_predecessors(history: str, expected: str) 
         ]
     )
     assert [version.version for version in versions] == expected.split()
+
+
+def test_unknown_model_error_lists_the_known_ones(deployed_minilm: FakeAws, fail: Fail) -> None:
+    deployed_minilm.deploy("bert", ONE)
+    assert fail("rollback", *ENDPOINT, "minlm") == (
+        "no model minlm in triton-catalog-dev/text: there are bert, minilm"
+    )
+    assert fail("rollback", "prod", "text", "minilm") == (
+        "no model minilm in triton-catalog-prod/text: there are none"
+    )

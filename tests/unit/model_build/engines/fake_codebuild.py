@@ -4,8 +4,6 @@ import uuid
 from collections.abc import Callable
 from typing import Any, cast
 
-from botocore.exceptions import ClientError
-
 from model_build.engines.job_bucket import PREFIX
 from tests.unit.model_build.fakes import FakeS3
 
@@ -26,14 +24,13 @@ class FakeCodeBuild:
     """CodeBuild and CloudWatch Logs client. A build is in progress until `end` is called.
 
     `builds` maps build IDs to builds, `started` has the requests of StartBuild, `stopped` the IDs
-    of stopped builds, `log` the lines of every build. If set, StartBuild raises `start_error`.
+    of stopped builds, `log` the lines of every build.
     """
 
     def __init__(self, s3: FakeS3) -> None:
         self.builds: dict[str, dict[str, Any]] = {}
         self.started: list[dict[str, Any]] = []
         self.stopped: list[str] = []
-        self.start_error: ClientError | None = None
         self.log: list[str] = []
         self._s3 = s3
         self._tokens: dict[str, str] = {}
@@ -43,8 +40,6 @@ class FakeCodeBuild:
         return cast("Any", self)
 
     def start_build(self, **request: Any) -> dict[str, Any]:
-        if self.start_error:
-            raise self.start_error
         token = request["idempotencyToken"]
         assert len(token) <= 64
         if token not in self._tokens:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 import platform_facts
 from model_build import BuildError
@@ -19,7 +18,6 @@ from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pause_s
 from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 MIRROR = {"25.09": "mirror@sha256:0"}
-QUEUE_FULL = "Cannot have more than 1 builds in queue for the account"
 BUILD_FAILED = {
     "phaseType": "BUILD",
     "phaseStatus": "FAILED",
@@ -103,11 +101,6 @@ def compilation(job: EngineJob, s3: FakeS3, tmp_path: Path) -> Compilation:
 
 def interrupt() -> None:
     raise KeyboardInterrupt
-
-
-def quota_error(message: str) -> ClientError:
-    error: Any = {"Error": {"Code": "AccountLimitExceededException", "Message": message}}
-    return ClientError(error, "StartBuild")
 
 
 def test_job_is_uploaded_compiled_and_downloaded(compilation: Compilation) -> None:
@@ -277,21 +270,6 @@ def test_failed_pull_of_the_image_is_repeated_once(compilation: Compilation) -> 
     assert len(compilation.builds) == 2
     compilation.run("second", fail, compilation.succeed)
     assert compilation.plan("second")
-
-
-def test_full_queue_is_retried(compilation: Compilation) -> None:
-    compilation.codebuild.start_error = quota_error(QUEUE_FULL)
-
-    def stay_full() -> None:
-        assert compilation.codebuild.started == []
-
-    def free_queue() -> None:
-        compilation.codebuild.start_error = None
-
-    progress = compilation.run("raw", stay_full, free_queue, compilation.succeed)
-    assert compilation.plan("raw") == b"a plan"
-    assert progress[0] == f"waiting: {QUEUE_FULL}"
-    assert progress[1].startswith(compilation.builds[0])  # the message is not repeated
 
 
 def test_image_is_pulled_from_the_mirror_of_the_release(compilation: Compilation) -> None:

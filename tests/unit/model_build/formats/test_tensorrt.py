@@ -118,21 +118,6 @@ def test_engine_of_a_precision_is_compared_and_timed(
     ) in progress_lines
 
 
-def test_engine_is_compiled_and_compared(context: StepContext, gpu: _Gpu, tmp_path: Path) -> None:
-    to = tmp_path / "repository" / "double" / "1" / "model.plan"
-    ((onnx_title, onnx_gate), (engine_title, engine_gate)), result = _export(context, to)
-    assert to.read_bytes().startswith(b"a stand-in's plan")
-    assert (onnx_title, engine_title) == ("ONNX and PyTorch", "engine and ONNX Runtime")
-    assert onnx_gate.max_absolute_difference < 1e-6
-    assert 0 < engine_gate.max_absolute_difference < 0.01  # FP16
-    assert engine_gate.shapes == [{"batch": 1}, {"batch": 2}, {"batch": 4}]
-    (job,) = gpu.jobs
-    assert result.job == job.digest
-    assert job.job.level == "ampere-plus"  # the builder has 8.6, the target 8.9
-    assert job.job.tensorrt == "10.9.0.34"
-    assert [case[0].shape for case in job.job.cases] == [[1, 2], [2, 2], [4, 2]]
-
-
 def test_unsuitable_gpu_is_refused_before_the_export(
     context: StepContext, tmp_path: Path, gpu: _Gpu
 ) -> None:

@@ -58,17 +58,6 @@ def two_outputs(weights):
 
 def branching(weights):
     return _model(Branching(), ("y",))
-
-
-def module_alone(weights):
-    return Branching()
-
-
-def report_environment(weights):
-    import model_build
-
-    public = [name for name in vars(model_build) if name[0].isupper()]
-    raise RuntimeError(f"weights {weights}, {public}, {__name__}")
 """
 
 

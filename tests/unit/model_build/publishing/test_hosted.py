@@ -82,3 +82,9 @@ def test_stack_during_an_update_is_refused(
         return
     with pytest.raises(BuildError, match=f"^the stack dev-text is {status}: .* {ERROR_HINT}"):
         prefixes(sagemaker, stack_status=status)
+
+
+def test_prefix_without_a_target_is_refused(sagemaker: FakeSageMaker) -> None:
+    sagemaker.host("dev-text", "s3://models/text/")
+    with pytest.raises(BuildError, match="s3://models/text/ does not end in the target of its"):
+        prefixes(sagemaker)

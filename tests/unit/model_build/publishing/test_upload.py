@@ -45,15 +45,6 @@ def test_parts_are_completed_in_order(s3: FakeS3, file: Path) -> None:
     assert s3.unfinished == {}
 
 
-@pytest.mark.parametrize(("size", "parts"), [(0, 1), (9, 1), (10, 1), (11, 2), (20, 2)])
-def test_number_of_parts_follows_the_size(s3: FakeS3, file: Path, size: int, parts: int) -> None:
-    file.write_bytes(bytes(size))
-    _upload(s3, file)
-    assert s3.calls.count("UploadPart") == parts
-    assert s3.objects[KEY]["Body"] == bytes(size)
-    assert s3.objects[KEY]["ChecksumSHA256"] == upload.checksum(file)
-
-
 def test_existing_key_is_not_overwritten(s3: FakeS3, file: Path) -> None:
     s3.objects[KEY] = {"Body": b"older"}
     with pytest.raises(upload.KeyTaken):

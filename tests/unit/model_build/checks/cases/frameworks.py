@@ -47,6 +47,29 @@ CASES = [
           "NAME = 'inner'\ndef call():\n    utils.InferenceRequest(model_name=NAME)\n"
           "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n"},
          'twice/1/model.py:8:12: calls model "inner" by a fixed name [bls_calls]'),
+    # onnx_tensors: lists that Triton completes
+    *(case(f"ONNX model without {kind}s", ONNX, {CONFIG: {f"{kind} [ {{ {tensor} }} ]\n": ""}},
+           f"twice/config.pbtxt: warning: declares no {kind}: add {kind} [ {{ name data_type dims "
+           "} ] [tensor_lists]")
+      for kind, tensor in (("input", 'name: "x" data_type: TYPE_FP32 dims: [ 2 ]'),
+                           ("output", 'name: "y" data_type: TYPE_FP32 dims: [ 2 ]'))),
+    case("ONNX model without outputs that gets a batch axis", ONNX,
+         {CONFIG: {'output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]\n': "",
+                   "max_batch_size: 8": "max_batch_size: 0",
+                   '"x" data_type: TYPE_FP32 dims: [': '"x" data_type: TYPE_FP32 dims: [ -1,'}},
+         "twice/config.pbtxt: warning: declares no output: add output [ { name data_type dims } ] "
+         "[tensor_lists]",
+         'twice/config.pbtxt:3:42: input "x" has dims [-1, 2], 1/model.onnx has [2] behind the '
+         "batch axis [onnx_tensors]"),
+    # torchscript_lists
+    case("TorchScript model without outputs", TORCHSCRIPT,
+         {CONFIG: {"output [\n": "#\n",
+                   '{ name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 2 ] },': "#",
+                   '{ name: "OUTPUT__1" data_type: TYPE_FP32 dims: [ 2 ] }\n]': "#"}},
+         "twice/config.pbtxt: warning: declares no output: add output [ { name data_type dims } ] "
+         "[tensor_lists]",
+         "twice/config.pbtxt: declares no output, and a TorchScript file has no names that Triton "
+         "could take: add output [ { name data_type dims } ] [torchscript_lists]"),
     # onnx_bf16
     case("ONNX file with BF16 before Triton 26.03", ONNX,
          {"twice/config.pbtxt": {'"x" data_type: TYPE_FP32': '"x" data_type: TYPE_BF16',

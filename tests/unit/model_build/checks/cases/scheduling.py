@@ -1,7 +1,6 @@
 """Invalid batch sizes, instance groups, warm-ups and backends."""
 
 from tests.unit.model_build.checks.cases.bases import (
-    DALI,
     ENSEMBLE,
     ONNX,
     OPENVINO,
@@ -24,8 +23,6 @@ CASES = [
     # Batch sizes
     case("negative max_batch_size", PYTHON, {CONFIG: {"max_batch_size: 8": "max_batch_size: -1"}},
          "twice/config.pbtxt:3:1: max_batch_size is -1: write the largest batch, [batch_sizes]"),
-    case("DALI without batching", DALI, {"pictures/config.pbtxt": {"max_batch_size: 8\n": ""}},
-         "pictures/config.pbtxt: DALI pipelines run batches: set max_batch_size [dali_settings]"),
     case("dynamic batching without max_batch_size", PYTHON,
          {CONFIG: {"max_batch_size: 8": "max_batch_size: 0", "# FIELDS": "dynamic_batching { }"}},
          "twice/config.pbtxt:6:1: warning: dynamic_batching has no effect [unused_batching]"),

@@ -140,6 +140,8 @@ CASES = [
             "twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2], **inputs},
                                           {"y": ["n", 2], **outputs})})
       for kind, (fields, inputs, outputs) in SHAPES.items()),
+    case("DALI pipeline without batches", DALI,
+         {"pictures/config.pbtxt": {"max_batch_size: 8\n": ""}}),
     case("DALI pipeline that Triton serializes", DALI,
          {"pictures/1/model.dali": None, "pictures/1/dali.py": "# autoserialize\n"}),
     # Scheduling
