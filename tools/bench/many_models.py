@@ -126,4 +126,5 @@ if __name__ == "__main__":
     if len(numbers) > 1:
         print_table(numbers, *({"--rows"} & {*sys.argv}))
     else:
-        main(*numbers, write_table if "--rows" in sys.argv else write_models)
+        count = numbers[0] if numbers else 2000
+        main(count, write_table if "--rows" in sys.argv else write_models)
