@@ -151,7 +151,16 @@ def local_target() -> BuildTarget:
 
 
 def catalog_entry(plan: ModelPlan) -> CatalogEntry:
-    """Return the catalog entry that a deploy would write for the model."""
+    """Return the catalog entry that a deploy would write for the model.
+
+    Raise `CommandError` if config.pbtxt leaves inputs or outputs to Triton.
+    """
+    for kind, declared in (("input", plan.signature.inputs), ("output", plan.signature.outputs)):
+        if not declared:
+            raise CommandError(
+                f"{plan.name}: config.pbtxt declares no {kind}, and clients take requests from it: "
+                f"add {kind} [ {{ name data_type dims }} ]"
+            )
     inputs, outputs = (
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
         for tensors in (plan.signature.inputs, plan.signature.outputs)

@@ -6,7 +6,7 @@ from typing import Any
 from review.values import falls_sharply
 
 PROTECTING = re.compile(
-    r"retention|keep[-_]?days|time-?_?out|attempts|retries|concurren|wait_?(interval|seconds)"
+    r"retention|keep[-_]?days|time-?_?out|attempts|retries|concurren|wait_?(interval|seconds|minutes)"
     r"|terminationwait|backup|sampling_?percentage|max_?receive_?count|age_?in_?seconds",
     re.IGNORECASE,
 )

@@ -32,6 +32,7 @@ NOT_SHOWN = (
     ("*", "ManagedPolicyArns*"),
     ("AWS::Lambda::Permission", "*"),
     ("*", "*Description"),  # text for people
+    ("*", "*Tags.Key"),  # the name of the item that has the value
     ("*", "DependsOn"),  # the order of a deployment; review/dangers has that of guards
     ("AWS::CloudWatch::Dashboard", "DashboardBody*"),
     ("Custom::TritonUpdateGuard", "Deployment*"),  # a copy of the endpoint's DeploymentConfig

@@ -129,7 +129,7 @@ def _heading(messages: list[str]) -> str:
 
 @dataclass(frozen=True)
 class EndpointDangers:
-    """Dangers that differ only in the endpoint, and have the same acknowledgement."""
+    """Dangers that differ only in endpoint or stage, and have the same acknowledgement."""
 
     dangers: list[Danger]
 
@@ -158,8 +158,11 @@ def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
     """Return dangers grouped across endpoints: the worst first, advice and acknowledged last."""
     groups: dict[tuple[str, str, Acknowledgement | None], list[Danger]] = {}
     for danger in dangers:
-        name = danger.endpoint
-        sentence = danger.message.replace(name, "ENDPOINT") if name else danger.message
+        name, sentence = danger.endpoint, danger.message
+        if name:
+            sentence = sentence.replace(name, "ENDPOINT")
+        if danger.stage:
+            sentence = re.sub(rf"\b{re.escape(danger.stage)}\b", "STAGE", sentence)
         groups.setdefault((danger.rule, sentence, danger.acknowledgement), []).append(danger)
 
     def order(group: EndpointDangers) -> tuple[bool, bool, int]:

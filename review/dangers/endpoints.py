@@ -1,6 +1,7 @@
 """Dangers of endpoints, from the plans: removal, rejected updates, clients, capacity."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from plan.document import PlannedEndpoint, PlannedVariant
 from plan.updates import rejection_reason, scaled_variants_that_change
@@ -170,7 +171,7 @@ def _variants(
 
 
 def lost_scaling(comparison: Comparison) -> Iterator[Danger]:
-    """In production, a variant is no longer scaled, or a limit falls to a third."""
+    """In production, a variant is no longer scaled, or a limit falls to a third for ever."""
     for pair, name, old, new in _variants(comparison):
         if not (comparison.is_production and old):
             continue
@@ -184,6 +185,24 @@ def lost_scaling(comparison: Comparison) -> Iterator[Danger]:
             before.minimum, after.minimum
         ):
             yield Danger(f"{pair.name}.{name}", f"{name} of {pair.name} may have {text}")
+    for old_endpoint, endpoint in comparison.common_endpoints:
+        limits = _limits_by_schedules(endpoint)
+        is_new = limits != _limits_by_schedules(old_endpoint)
+        if comparison.is_production and is_new and limits and falls_sharply(*limits):
+            name = endpoint.settings.name
+            yield Danger(
+                f"{name}.schedules",
+                f"a schedule limits {name} to {limits[1]} instances, and none raises the limit "
+                f"again to {limits[0]}: add a schedule that does",
+            )
+
+
+def _limits_by_schedules(endpoint: PlannedEndpoint) -> tuple[int, int] | None:
+    """Return the maximum of scaling, and the highest that schedules set; None without one."""
+    scaling: Any = endpoint.settings.settings.get("scaling") or {}
+    schedules = (scaling.get("schedules") or {}).values()
+    limits = [schedule["max_count"] for schedule in schedules if schedule.get("max_count")]
+    return (scaling["max_count"], max(limits)) if limits else None
 
 
 def multiplied_capacity(comparison: Comparison) -> Iterator[Danger]:

@@ -23,6 +23,9 @@ EFFECTS = {
     # Application Auto Scaling API reference, RegisterScalableTarget, DeregisterScalableTarget
     "AWS::ApplicationAutoScaling::ScalableTarget": "the creation takes over the existing target, "
     "and the deletion then deregisters it and deletes its scaling policies",
+    # The message of PutScalingPolicy, in gravitational/teleport
+    "AWS::ApplicationAutoScaling::ScalingPolicy": "a target has one target-tracking policy for a "
+    "metric, and CloudFormation creates before it deletes: the creation fails",
     # S3 API reference, PutBucketPolicy, DeleteBucketPolicy
     "AWS::S3::BucketPolicy": "the creation fails, or the deletion removes the new policy",
 }
@@ -120,6 +123,16 @@ def _identifiers(kind: str) -> tuple[str, ...]:
     return (*names, *scopes) if names else ()
 
 
+def _tracked_metric(properties: Mapping[str, Any]) -> str:
+    """Return the metric of a target-tracking policy, empty for other resources."""
+    tracking = properties.get("TargetTrackingScalingPolicyConfiguration")
+    if not isinstance(tracking, dict):
+        return ""
+    predefined = tracking.get("PredefinedMetricSpecification", {})
+    metric = predefined or tracking.get("CustomizedMetricSpecification")
+    return str(predefined.get("PredefinedMetricType") or json.dumps(metric, sort_keys=True))
+
+
 class _Resolver:
     """Values of properties in the templates of a stage, with references to names."""
 
@@ -140,6 +153,9 @@ class _Resolver:
         resource = self._templates[stack]["Resources"][logical_id]
         properties, names = resource.get("Properties", {}), _identifiers(resource["Type"])
         present = [name for name in names if name in properties]
+        if metric := _tracked_metric(properties):
+            target = self._text(stack, properties.get("ScalingTargetId"), depth + 1)
+            return [(("ScalingTargetId", target), ("metric", metric))]
         if not present or not {*names} <= {*present, *SCOPES}:
             return []
         values = (

@@ -85,6 +85,22 @@ def test_policies_of_one_target_under_two_logical_ids() -> None:
     assert len(shared(old, new)) == 2
 
 
+def test_renamed_policy_of_the_same_metric() -> None:
+    def tracked(name: str, metric: str = "SageMakerVariantInvocationsPerInstance") -> Any:
+        tracking = {"PredefinedMetricSpecification": {"PredefinedMetricType": metric}}
+        policy = scaling_policy("Target")
+        policy["Properties"] |= {
+            "PolicyName": name,
+            "TargetTrackingScalingPolicyConfiguration": tracking,
+        }
+        return policy
+
+    old = {"Target": TARGET, "Old": tracked("rps")}
+    (message,) = shared(old, {"Target": TARGET, "New": tracked("calls")})
+    assert "a target has one target-tracking policy for a metric" in message
+    assert shared(old, {"Target": TARGET, "New": tracked("gpu", "Other")}) == []
+
+
 TOPIC_POLICY = {
     "Type": "AWS::SNS::TopicPolicy",
     "Properties": {

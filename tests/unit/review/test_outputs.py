@@ -33,8 +33,10 @@ CHANGE = ResourceChange(
 )
 
 
-def danger(subject: str, message: str, rule: str = "lost_alarms", **fields: Any) -> Danger:
-    return Danger(subject, message, rule=rule, stage="prod", **fields)
+def danger(
+    subject: str, message: str, rule: str = "lost_alarms", stage: str = "prod", **fields: Any
+) -> Danger:
+    return Danger(subject, message, rule=rule, stage=stage, **fields)
 
 
 ACKNOWLEDGEMENT = Acknowledgement(
@@ -104,6 +106,20 @@ def test_dangers_are_grouped_across_endpoints() -> None:
     assert text.startswith("# 2 dangers, ")
     assert "- prod-text loses the alarm A\n  The same for: prod-vision, prod-search\n" in text
     assert all(f"`prod/lost_alarms/{name}.A`" in text for name in names)
+
+
+def test_dangers_are_grouped_across_stages() -> None:
+    stages = tuple(
+        StageReview(
+            stage=name,
+            dangers=(
+                Danger("host.a", f"a.B {name}-models/Builder: uses a", "foreign_targets", name),
+            ),
+        )
+        for name in ("dev", "prod")
+    )
+    text = markdown.render(replace(REPORT, dangers=(), stages=stages))
+    assert "dev-models/Builder: uses a\n  The same for: prod\n" in text
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,12 @@ DANGERS: dict[str, tuple[Plan, str]] = {
     "one instance": (with_variant(low=1), "low_availability: prod-text may run on 1 instance"),
     "no scaling": (with_variant(is_scaled=False), "lost_scaling: AllTraffic of prod-text is no"),
     "maximum falls": (with_variant(high=3), "AllTraffic of prod-text may have 2-10 -> 2-3 inst"),
+    "schedule that limits for ever": (
+        with_endpoint(
+            settings={"scaling": {"max_count": 10, "schedules": {"evening": {"max_count": 2}}}}
+        ),
+        "lost_scaling: a schedule limits prod-text to 2 instances, and none raises the limit",
+    ),
     "maximum times ten": (with_variant(high=100), "multiplied_capacity: AllTraffic of prod-text"),
     "stateful model": (
         with_endpoint(models={"minilm": STATEFUL}),
@@ -85,6 +91,12 @@ def test_tripled_traffic_share_is_a_danger() -> None:
     for plan, count in ((plans[1], 1), (plans[2], 0)):
         result = dangers(compare(RESOURCES, RESOURCES, plan_before=plans[0], plan_after=plan))
         assert [danger.rule for danger in result].count("shifted_traffic") == count
+
+
+def test_schedules_that_raise_the_limit_again_are_no_danger() -> None:
+    schedules = {"evening": {"max_count": 2}, "morning": {"max_count": 10}}
+    scaling = {"scaling": {"max_count": 10, "schedules": schedules}}
+    assert dangers(compare(RESOURCES, RESOURCES, plan_after=with_endpoint(settings=scaling))) == []
 
 
 def test_settings_are_told_with_both_values() -> None:

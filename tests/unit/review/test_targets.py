@@ -55,7 +55,7 @@ FOREIGN: dict[str, tuple[Edit, str]] = {
         "account.222222222222",
     ),
     "host": (
-        put(*ENVIRONMENT, "EnvironmentVariables", 0, "Value", "https://evil.example/simple"),
+        put(*ENVIRONMENT, "EnvironmentVariables", 0, "Value", "https://ci:pw@evil.example/simple"),
         "host.evil.example",
     ),
     "security group": (
