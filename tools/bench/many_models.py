@@ -1,11 +1,14 @@
-"""Synthesise an endpoint with many models: `python -m tools.bench.many_models [COUNT] [--rows]`.
+"""Synthesise an endpoint with many models: `python -m tools.bench.many_models COUNT... [--rows]`.
 
-Prints the duration, the size of the largest template, and the use of AWS's quotas. Each model is a
+Prints the duration, the size of the largest template, and the use of AWS's quotas; for several
+counts, a table of CPU seconds with Python's imports, each of a process of its own. Each model is a
 copy of `tritonsm new model --kind python`, or with `--rows` a row of the table of one such folder.
 """
 
 import gc
 import json
+import resource
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -103,7 +106,25 @@ def main(count: int, write: Callable[[Path, int], list[str]]) -> None:
         print(f"{name}: {kinds.get(name, len(templates)):,} of {quota:,}")
 
 
+def print_table(counts: list[int], *options: str) -> None:
+    """Print the CPU seconds of a synth for each count, and the ratio to the first."""
+    print("| models | CPU seconds | ratio |\n| ---: | ---: | ---: |")
+    first = 0.0
+    for count in counts:
+        start = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "tools.bench.many_models", str(count), *options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
+        first = first or seconds
+        print(f"| {count:,} | {seconds:.1f} | {seconds / first:.2f} |", flush=True)
+
+
 if __name__ == "__main__":
     gc.disable()  # as in app.py
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdecimal()]
-    main(numbers[0] if numbers else 2000, write_table if "--rows" in sys.argv else write_models)
+    if len(numbers) > 1:
+        print_table(numbers, *({"--rows"} & {*sys.argv}))
+    else:
+        count = numbers[0] if numbers else 2000
+        main(count, write_table if "--rows" in sys.argv else write_models)
