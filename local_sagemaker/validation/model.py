@@ -104,7 +104,11 @@ def _message(violations: list[BrokenConstraint], service: str) -> str:
         constraint = re.sub("pattern: (.*)", r"'\1'", constraint)
         return f"Invalid parameter at '{first.path}' failed to satisfy constraint: '{constraint}'"
     plural = "" if len(violations) == 1 else "s"
+    if service == "iam":  # its messages have neither the value nor the values of an enumeration
+        violations = [violation._replace(is_sensitive=True) for violation in violations]
     texts = "; ".join(map(str, violations))
+    if service == "iam":
+        texts = re.sub(r"(enum value set): \[[^]]*\]", r"\1", texts)
     return f"{len(violations)} validation error{plural} detected: {texts}"
 
 
