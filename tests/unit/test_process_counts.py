@@ -79,5 +79,6 @@ def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
     monkeypatch.setattr(cdk, "CLI", cli)
     monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))
     monkeypatch.setattr("boto3.client", lambda service, *_: clients[service])
+    monkeypatch.setattr("boto3.Session.client", lambda _, service: clients[service])
     assert deploy.run(argparse.Namespace(stage="local", local=True)) == 0
     assert [command[1] for command in commands] == ["bootstrap"] * (not bootstrapped) + ["deploy"]
