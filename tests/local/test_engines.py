@@ -97,6 +97,8 @@ exec(open("{STAND_IN}/tensorrt.py").read())
 """
 NO_WAIT = ("BUILD_WAIT_MINUTES = 50", "BUILD_WAIT_MINUTES = 0")
 """Edit of a checkout: builds of a deploy do not wait for engines."""
+LONG_GRACE = ("GRACE_SECONDS = 120", "GRACE_SECONDS = 3600")
+"""Edit of a checkout: a deploy waits for its builds also on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,11 @@ def output_without_waiting(gpu_stage: GpuStage, tmp_path_factory: pytest.TempPat
     folder = tmp_path_factory.mktemp("waits")
     (folder / "tensorrt.py").write_text(SLOW_TENSORRT.replace("MARKER", str(folder / "marker")))
     gpu_stage.gpu.write_text(f"{folder}:{STAND_IN}")
-    with gpu_stage.edited("platform_facts/rules/updates.py", *NO_WAIT):
+    handler = "constructs/triton_sagemaker/build_handler/index.py"
+    with (
+        gpu_stage.edited("platform_facts/rules/updates.py", *NO_WAIT),
+        gpu_stage.edited(handler, *LONG_GRACE),
+    ):
         output = gpu_stage.deploy(code=1)
     (folder / "marker").touch()
     eventually(lambda: _status(_gpu_builds()[0]) != "IN_PROGRESS")
