@@ -218,8 +218,15 @@ def _excerpt(text: str, start: int) -> str:
     return f"{'…' if start else ''}{excerpt}{ending}" if excerpt else "…"
 
 
+SHARP_RISE_FACTOR = 5
+"""An amount that grows by this factor is probably a mistake; chosen for this project."""
 SHARP_FALL_DIVISOR = 3
 """An amount that falls to a third or less is treated like zero; chosen for this project."""
+
+
+def rises_sharply(before: float, after: float) -> bool:
+    """Return whether an amount becomes at least `SHARP_RISE_FACTOR` times as large."""
+    return after >= SHARP_RISE_FACTOR * before > 0
 
 
 def falls_sharply(before: float, after: float) -> bool:

@@ -9,10 +9,7 @@ from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
 from review.endpoint_changes import limits_text
 from review.model_changes import model_changes
-from review.values import falls_sharply
-
-LARGE_RISE_FACTOR = 5
-"""A maximum that grows by this factor is probably a mistake; chosen for this project."""
+from review.values import falls_sharply, rises_sharply
 
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
@@ -208,7 +205,7 @@ def _limits_by_schedules(endpoint: PlannedEndpoint) -> tuple[int, int] | None:
 def multiplied_capacity(comparison: Comparison) -> Iterator[Danger]:
     """The maximum number of instances becomes at least five times as large."""
     for pair, name, old, new in _variants(comparison):
-        if old and new.instances.maximum >= LARGE_RISE_FACTOR * old.instances.maximum > 0:
+        if old and rises_sharply(old.instances.maximum, new.instances.maximum):
             text = f"{limits_text(old.instances)} -> {limits_text(new.instances)} instances"
             yield Danger(f"{pair.name}.{name}", f"{name} of {pair.name} may have {text}")
 

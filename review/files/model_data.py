@@ -9,7 +9,7 @@ from google.protobuf.json_format import MessageToJson
 from model_build import model_config
 from review.files.changed_code import ChangedFile
 from review.files.readers import read_json, read_text, read_yaml
-from review.values import Unreadable, ValueDifference, value_differences
+from review.values import Unreadable, ValueDifference, rises_sharply, value_differences
 
 QUEUE_DELAY = "max_queue_delay_microseconds"
 LONG_QUEUE_DELAY = 1_000_000
@@ -91,6 +91,8 @@ def _rule(name: str, difference: ValueDifference) -> str:
     before, after = difference.before, difference.after
     key, is_weights = difference.key_path[-1:], difference.key_path[:1] == ("weights",)
     if name == "config.pbtxt":
+        if key == ("count",) and rises_sharply(int(before or 1), int(after or 1)):
+            return "multiplied_capacity"  # each instance of a model has its own memory
         delays = [int(value or 0) for value in (before, after)] if key == (QUEUE_DELAY,) else [0, 0]
         return "slow_responses" if LONG_QUEUE_DELAY <= delays[1] > delays[0] else ""
     if key and key[0] in TOLERANCES:

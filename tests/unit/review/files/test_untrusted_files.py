@@ -52,6 +52,18 @@ def review_rules(path: str, before: bytes | None, after: bytes | None) -> set[st
     return {danger.rule for danger in review.dangers}
 
 
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ("instance_group { count: 8 }", "multiplied_capacity"),
+        ("dynamic_batching { max_queue_delay_microseconds: 2000000 }", "slow_responses"),
+    ],
+)
+def test_large_amount_of_a_configuration_is_a_danger(fields: str, rule: str) -> None:
+    small = b"instance_group { count: 1 } dynamic_batching { }"
+    assert review_rules("models/m/m/config.pbtxt", small, fields.encode()) == {rule}
+
+
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("path", PATHS)
 def test_invalid_file_is_reported(path: str, content: bytes) -> None:
