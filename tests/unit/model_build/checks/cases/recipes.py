@@ -81,6 +81,15 @@ CASES = [
           '  twice/1/b.json: { to: copy, weights: "data/{name}.json" }\n',
           "rows.csv": "name\nlyon\n", "lyon.json": "1", "data/lyon.json": "1"},
          "recipe.yaml:4: ... data of rows is beside the recipe [row_data_in_folders]"),
+    # engine_lengths
+    case("longer texts than an engine takes", RECIPE,
+         {**_tensorrt_changes("{ x: { min: [1, 1], opt: [4, 2], max: [8, 4] } }"),
+          "twice/config.pbtxt": {
+              '"onnxruntime"': '"tensorrt"', '"x" data_type: TYPE_FP32 dims: [ 2': '"x" data_type: '
+              "TYPE_FP32 dims: [ -1",
+              "# FIELDS": 'parameters { key: "max_seq_len" value { string_value: "8" } }'}},
+         "twice/config.pbtxt:5:1: warning: max_seq_len is 8, and the engine of this archive takes "
+         "lengths up to 4: [engine_lengths]"),
     # engine_profiles
     case("profile with other inputs", RECIPE,
          _tensorrt_changes("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
