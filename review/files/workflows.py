@@ -18,6 +18,8 @@ STRANGERS = {
 }
 """Events of changes that no one has approved, and events that forks can trigger (GitHub docs,
 "Events that trigger workflows"; zizmor, dangerous-triggers)."""
+WITH_TOKEN = {"pull_request_target", "workflow_run"}
+"""Events that run with the token of the repository for a change of a fork."""
 UNATTENDED = {"schedule", "workflow_dispatch"}
 """Events that run a job on a branch of the repository, without a change."""
 RUNS_AFTER_FAILURES = "${{ !cancelled() }}"
@@ -26,6 +28,8 @@ that was skipped as passed (GitHub docs, "Using conditions to control job execut
 ZIZMOR_IGNORE = b"zizmor: ignore"
 """A comment that suppresses a finding (zizmor's documentation, "Ignoring results")."""
 _DELIVER = re.compile(r"\bdeliver\b")
+_OVERRIDES = re.compile(r"\b(IGNORE_PREFLIGHT|ALLOW_OLDER|TAKE_OVER)=")
+"""Variables of `make deliver` that switch a check off."""
 
 Workflow = dict[Any, Any]
 Finding = tuple[str, str]
@@ -48,6 +52,9 @@ def describe_workflows(
             findings[path].append(("weakened_checks", text))
         with suppress(Unreadable):
             findings[path] += _changed_values(base.get(path), head.get(path))
+        with suppress(Unreadable):
+            old, new = (_rights(side.get(path, b"{}")) for side in (base, head))
+            findings[path] += [("widened_workflows", text) for text in sorted(new - old)]
     if not changed:
         return findings
     broken_before = set[tuple[str, str]]()
@@ -70,6 +77,29 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
     for difference in value_differences(read_yaml(before), read_yaml(after)):
         falling = falling_amount(difference.path, difference.before, difference.after)
         yield falling or ("", str(difference))
+
+
+def _rights(content: bytes) -> set[str]:
+    """Return a sentence for each right of a workflow that is a danger if it is new."""
+    workflow = _read(content)
+    texts = {
+        f"a change of a fork runs it with a token of this repository (on: {event})"
+        for event in _events(workflow) & WITH_TOKEN
+    }
+    jobs = {f"the job {name}": job for name, job in _jobs(workflow).items()}
+    for name, part in {"all jobs": workflow, **jobs}.items():
+        permissions = part.get("permissions")
+        scopes = permissions.items() if isinstance(permissions, dict) else [("", permissions)]
+        for scope, level in scopes:
+            if str(level).startswith("write"):
+                texts.add(f"{name} may write (permissions: {scope or level})")
+        commands = _commands(part)
+        texts |= {f"{name} delivers with {match[1]}" for match in _OVERRIDES.finditer(commands)}
+        environment = part.get("environment")
+        if environment and _DELIVER.search(commands):
+            title = environment.get("name") if isinstance(environment, dict) else environment
+            texts.add(f"{name} delivers in the environment {title}, whose reviewers approve it")
+    return texts
 
 
 def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:

@@ -50,6 +50,13 @@ def dangers(path: str, content: str | None) -> list[str]:
          "gets a token for AWS (id-token) on merge_group, pull_request"),
         (PULL_REQUEST, "permissions:\n  contents: read\n", "", "the job lint gets a token"),
         (DEPLOY, "  push:\n", "  pull_request_target:\n  push:\n", "on pull_request_target"),
+        (DEPLOY, "    environment: prod\n", "    environment: auto\n",
+         "the job prod delivers in the environment auto, whose reviewers approve it"),
+        (DEPLOY, "make deliver STAGE=prod", "make deliver ALLOW_OLDER=1 STAGE=prod",
+         "the job prod delivers with ALLOW_OLDER"),
+        (PULL_REQUEST, "  pull_request:\n", "  pull_request:\n  pull_request_target:\n",
+         "a change of a fork runs it with a token"),
+        (PULL_REQUEST, "  contents: read\n", "  contents: write\n", "all jobs may write"),
     ],
 )  # fmt: skip
 def test_broken_invariant_is_a_danger(path: str, old: str, new: str, message: str) -> None:
