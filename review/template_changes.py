@@ -195,7 +195,14 @@ def notes(comparison: Comparison) -> Iterator[str]:
             clauses = [f"new, {count_changes(changes)}"]
         else:
             clauses = stack_details(comparison, stack)
-        yield f"**{stack}**: {'; '.join(clauses or [count_changes(changes)])}"
+        if not clauses:
+            text = count_changes(changes)
+            is_equal = any(a.is_equal for a in comparison.access if a.stack == stack)
+            details = [d for d in property_changes(comparison) if d.change.stack == stack]
+            if is_equal and details and all(detail.is_access for detail in details):
+                text += ": policies in other words, with equal access"
+            clauses = [text]
+        yield f"**{stack}**: {'; '.join(clauses)}"
 
 
 def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = False) -> list[str]:

@@ -513,3 +513,23 @@ def test_changed_export_has_both_values() -> None:
     (line,) = notes(comparison)
     assert "Outputs ExportsOutputRefKey: arn:aws:kms:a -> arn:aws:kms:b" in line
     assert line.count("exports added or removed") == 1
+
+
+@pytest.mark.parametrize(
+    ("actions", "ending"),
+    [
+        (["s3:GetObject", "s3:PutObject"], "changed: policies in other words, with equal access"),
+        (["s3:GetObject"], "anyone in the VPC may no longer s3:PutObject on Gateway"),
+    ],
+)
+def test_policy_in_other_words_is_told_as_such(actions: list[str], ending: str) -> None:
+    def template(*statements: Any) -> Template:
+        policy = {"PolicyDocument": {"Statement": [*statements]}, "VpcId": "vpc-1"}
+        return {"Resources": {"Gateway": {"Type": "AWS::EC2::VPCEndpoint", "Properties": policy}}}
+
+    before = template(statement(["s3:PutObject", "s3:GetObject"], Principal="*"))
+    after = template(*(statement(action, Principal="*") for action in actions))
+    plan = plan_of(endpoints={})
+    comparison = Comparison("prod", {"prod-network": before}, {"prod-network": after}, plan, plan)
+    (line,) = notes(comparison)
+    assert line.endswith(ending)
