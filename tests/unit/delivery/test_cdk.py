@@ -1,7 +1,9 @@
 """Runs of the CDK CLI and their output, with a stand-in for the CLI."""
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -12,6 +14,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from rich.console import Console
 
 from delivery import cdk
 
@@ -135,3 +138,25 @@ def test_interrupted_direct_run_terminates_its_process_group(
     with pytest.raises(KeyboardInterrupt):
         cdk.run_directly("diff")
     assert (cli / "ended").exists()
+
+
+def test_terminal_shows_newest_line_per_stack_and_build(
+    cli: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = terminal_output(monkeypatch, DEPLOYMENT)
+    assert re.search(r"… cdk deploy \(\d+ s\)", text)
+    last_frame = text.rpartition("… cdk deploy")[2]
+    assert "dev-text | 1/12 | 7:07:56 AM | UPDATE_COMPLETE | AWS::IAM::Role" in last_frame
+    assert "dev-math | 3/4 |" in last_frame
+    assert "exporting encoder" in last_frame
+    assert "minilm-cpu" not in last_frame
+
+
+def terminal_output(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
+    """Return the terminal output of a run."""
+    (cdk.CLI.parent / "output").write_text(output)
+    terminal = io.StringIO()
+    console = Console(file=terminal, force_terminal=True, color_system=None, width=200)
+    monkeypatch.setattr(cdk, "Console", lambda **_: console)
+    cdk.run("deploy", title="cdk deploy", build_status=lambda: "exporting encoder")
+    return terminal.getvalue()

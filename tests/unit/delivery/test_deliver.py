@@ -3,11 +3,12 @@
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from delivery import assembly, deliver
-from delivery.errors import NotDelivered
+from delivery.errors import FaultyDeployment, NotDelivered
 from release.artefact import ReleaseArtefact
 from release.checkout import Checkout, NotSynthesised
 from tests.unit.release.test_assemblies import INVALID_ASSEMBLIES, write_assembly
@@ -86,3 +87,21 @@ def test_stack_of_another_stage_is_not_deployed(tmp_path: Path) -> None:
         assembly.open_assembly(release, "dev"),
     ):
         pass
+
+
+@pytest.mark.parametrize("step", ["deploy", "verify"])
+def test_missing_capacity_is_reported_with_the_fix(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+) -> None:
+    for name in ("build_missing_archives", "deploy", "_save", "verify"):
+        monkeypatch.setattr(deliver, name, lambda *_: None)
+
+    monkeypatch.setattr(
+        deliver, step, Mock(side_effect=FaultyDeployment("InsufficientInstanceCapacity"))
+    )
+    deployment: Any = SimpleNamespace(
+        assembly=SimpleNamespace(stage="prod", tree=SimpleNamespace(models=tmp_path))
+    )
+    history: Any = FakeHistory()
+    with pytest.raises(FaultyDeployment, match=r"AWS has .*\n  .*tritonsm report prod$"):
+        deliver._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))

@@ -1,10 +1,13 @@
 """Tests of cache hit rates and of fleets for many models."""
 
+import json
 from collections import OrderedDict
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import platform_facts
 from cli.dispatch import parse_command
 from cli.load.cache import hit_rates, zipf
 from cli.load.fleet import Demand, assign_shares, plan_fleet
@@ -82,3 +85,28 @@ def test_invalid_fleet_options_are_usage_errors(options: list[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         parse_command(["size", "--models", "9", "--rps", "5", *options])()
     assert raised.value.code == 2
+
+
+def test_table_has_assumptions_and_measured_rates(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "models" / "m" / "tests" / "sizing"
+    folder.mkdir(parents=True)
+    result = {"model": "m", "version": "0", "latency_ms": {"p95": 9}, "max_rps": 60}
+    for number, machine in enumerate(("ml.g5.xlarge", "laptop")):
+        content = {**result, "date": f"2026-11-2{number}", "measured_on": machine}
+        (folder / f"{machine}.json").write_text(json.dumps(content))
+    file = tmp_path / "fleets.json"
+    command = ["size", "m", "--models", "100", "--traffic", "zipf:1.1", "--rps", "50"]
+    assert parse_command([*command, "--json", str(file)])() == 0
+    printed = capsys.readouterr().out
+    assert " of 60" in next(line for line in printed.splitlines() if "ml.g5.xlarge" in line)
+    assert " of ?" in next(line for line in printed.splitlines() if "ml.m5.xlarge" in line)
+    assert "laptop" not in printed
+    assumptions = printed.partition("assumptions:\n")[2].splitlines()
+    sources = ("unsourced", "our choice", "guide", f"prices of {platform_facts.prices().date}")
+    for line in assumptions:
+        assert any(source in line for source in sources), line
+    fleets = json.loads(file.read_text())
+    assert fleets == sorted(fleets, key=lambda fleet: fleet["monthly_usd"])

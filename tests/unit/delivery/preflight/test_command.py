@@ -140,3 +140,13 @@ def test_invalid_credentials_are_an_error(aws: Aws) -> None:
     aws.answers["sts.GetCallerIdentity"] = error("InvalidClientTokenId", "The token is invalid.")
     with pytest.raises(NoCredentials, match=r"The token is invalid\. Or us-east-1 is not"):
         caller(aws.session)
+
+
+def test_delivery_continues_after_unknown_or_ignored_findings(
+    aws: Aws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_preflight(aws, monkeypatch, FINDINGS, ignore_findings=True)
+    run_preflight(aws, monkeypatch, [FINDINGS[2]])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("!")] == ["! b: does not exist"]
+    assert lines[-1] == "? not checked: c: no permission (a:B)"
