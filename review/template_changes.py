@@ -32,7 +32,6 @@ NOT_SHOWN = (
     ("*", "ManagedPolicyArns*"),
     ("AWS::Lambda::Permission", "*"),
     ("*", "*Description"),  # text for people
-    ("*", "*Tags.Key"),  # the name of the item that has the value
     ("*", "DependsOn"),  # the order of a deployment; review/dangers has that of guards
     ("AWS::CloudWatch::Dashboard", "DashboardBody*"),
     ("Custom::TritonUpdateGuard", "Deployment*"),  # a copy of the endpoint's DeploymentConfig
@@ -113,6 +112,11 @@ class PropertyChange:
         """Whether it is a policy of access, which `review/access` compares by its statements."""
         name = self.path.partition(".")[0]
         return name not in RETENTION_POLICIES and re.search("Polic(y|ies)", name) is not None
+
+    @property
+    def is_tag_name(self) -> bool:
+        """Whether it is the name of a new or removed tag, whose value is another change."""
+        return self.path.endswith("Tags.Key") and None in (self.before, self.after)
 
     @property
     def place(self) -> str:
@@ -217,7 +221,8 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
     changes_by_text: dict[str, list[ResourceChange]] = {}
     for change in property_changes(comparison):
         hidden = NOT_SHOWN + (PLANNED if is_planned else ())
-        if change.change.stack == stack and change.change.before and not change.matches(*hidden):
+        is_shown = not (change.matches(*hidden) or change.is_tag_name)
+        if change.change.stack == stack and change.change.before and is_shown:
             changes_by_text.setdefault(change.text, []).append(change.change)
     clauses += [_with_resources(text, changes) for text, changes in changes_by_text.items()]
     for access in comparison.access:
