@@ -1,12 +1,13 @@
 """The rule for the input and output maps of ensembles."""
 
+import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from model_build.findings import Problems
 from model_build.model_config import ModelConfig, data_type
-from model_build.repository import Model, Repository
+from model_build.repository import CONFIG, Model, Repository
 
 STEP_FIELD = ("ensemble_scheduling", "step")
 COMPLETING_BACKENDS = ("onnxruntime", "dali", "tensorrt", "tensorflow", "openvino")
@@ -64,7 +65,7 @@ def _check_ensemble(ensemble: Model, models: dict[str, Model]) -> Problems:
             yield (
                 ensemble.field_location(*STEP_FIELD, index, "model_name"),
                 f'step "{step.model_name}" is not another model of this archive: '
-                f"{_suggest_names(models) if models else 'add its folder'}",
+                f"{_missing_step(ensemble, step.model_name, models)}",
             )
     steps = [(index, step) for index, step in all_steps if step.model_name in models]
     for index, step in all_steps:
@@ -132,6 +133,14 @@ def _check_ensemble(ensemble: Model, models: dict[str, Model]) -> Problems:
                 ensemble.field_location("input", index),
                 f'input "{config_tensor.name}" is used by no step: map it to one, or remove it',
             )
+
+
+def _missing_step(ensemble: Model, name: str, models: Iterable[str]) -> str:
+    """Return the fix for a step whose model is missing."""
+    if name and (ensemble.directory.parent / name).is_dir():
+        return f"its folder has no {CONFIG}, which archives need: write one"
+    similar_names = difflib.get_close_matches(name, models, n=1)
+    return f"did you mean {similar_names[0]}?" if similar_names else "add its folder"
 
 
 def _suggest_names(names: Iterable[str]) -> str:
