@@ -38,6 +38,8 @@ EXECUTION = re.compile(
 """Triton's verbose log around a call of `execute` (python_backend, src/python_be.cc)."""
 QUIET_SECONDS = 5.0
 """How long the log must stay unchanged until an executed request counts as never answered."""
+QUIET_LOAD_SECONDS = 60.0
+"""The same while a model is loaded: after a warm-up, other instances of the model may start."""
 
 VARIANT = {"VariantName": "AllTraffic", "VolumeSizeInGB": 1024}
 
@@ -101,7 +103,7 @@ class TritonServer:
 
     def _call(self, model: str, work: Callable[[str], T]) -> T:
         """Load a model, then return the result of `work`, called with the model's invoke path."""
-        log_size = self._log_size()
+        log_size, is_loaded = self._log_size(), threading.Event()
 
         async def call() -> T:
             container = self.server.container
@@ -109,12 +111,13 @@ class TritonServer:
             try:
                 if call.load:
                     await self._wait_for_load(call.load, log_size)
+                is_loaded.set()
                 return await in_thread(partial(work, call.path))
             finally:
                 container.release(call)
 
         future = asyncio.run_coroutine_threadsafe(call(), self.loop)
-        quiet_size = log_size
+        quiet_size, quiet_seconds = log_size, 0.0
         while True:
             try:
                 return future.result(timeout=QUIET_SECONDS)
@@ -122,7 +125,11 @@ class TritonServer:
                 if future.done():
                     raise
             quiet_size, earlier_size = self._log_size(), quiet_size
-            if quiet_size == earlier_size and (name := self._unanswering_model(log_size)):
+            quiet_seconds = quiet_seconds + QUIET_SECONDS if quiet_size == earlier_size else 0.0
+            is_quiet = quiet_seconds >= (
+                QUIET_SECONDS if is_loaded.is_set() else QUIET_LOAD_SECONDS
+            )
+            if is_quiet and (name := self._unanswering_model(log_size)):
                 raise UnansweredError(
                     f"model {name} has executed the request without a response, and Triton never "
                     "answers it: return a list with one InferenceResponse for each request from "

@@ -35,11 +35,12 @@ ACCEPTED = {
     "name other than that of the directory": "the builder removes the entry's name",
     "ensemble as backend": "SageMaker's front end serves any of the models",
     "ensemble without a platform": "SageMaker's front end serves any of the models",
-    "DALI without batching": "a pipeline has no batch of 0: calls fail",
     "DALI pipeline with another source": "DALI's C++ backend compares them, the stand-in does not",
     "Python model without execute": "every call fails",
     "Python model whose execute forgets its responses": "no call is answered",
     "Python model that calls another model by a fixed name": "the call of the other model fails",
+    "ONNX model without outputs that gets a batch axis": "the stand-in completes nothing",
+    "TorchScript model without outputs": "the C++ backend refuses it, the stand-in does not",
     "unknown accelerator": "the stand-in has no accelerators",
     "unknown precision": "the stand-in has no accelerators",
     "ONNX file without an axis of size 1": "the test's file declares a shape that it does not have",
@@ -55,6 +56,7 @@ REFUSED = {
     "environment of the image": "an image of your own may have it",
     "misspelled backend": "an image of your own may have it",
     "ONNX model with a state": "the stand-in has none",
+    "ONNX model without inputs": "the stand-in completes nothing",
     "ONNX model with a batch input": "the stand-in has none",
 }
 """Cases without an error that the local Triton refuses -> why."""

@@ -30,9 +30,9 @@ CASES = [
          {BOTH: {'model_name: "first"': 'model_name: "frist"'}},
          'both/config.pbtxt:6:5: step "frist" is not another model of this [ensemble_maps]'),
     case("step whose folder has no configuration", ENSEMBLE, {FIRST: None},
-         "first/1/model.py: warning: has no config.pbtxt: write first/config.pbtxt [left_out_files]",
-         'both/config.pbtxt:6:5: step "first" is not another model of this archive: its folder has '
-         "no config.pbtxt, which archives need: write one [ensemble_maps]"),
+         "first/1/model.py: warning: has no config.pbtxt: write [left_out_files]",
+         'both/config.pbtxt:6:5: step "first" is not another model of this archive: its folder '
+         "has no config.pbtxt, which archives need: write one [ensemble_maps]"),
     case("misspelled input", ENSEMBLE, {BOTH: {'key: "A"': 'key: "a"'}},
          'both/config.pbtxt:8:5: "first" has no input "a": write one of A [ensemble_maps]',
          'both/config.pbtxt:5:3: step "first" gives no tensor for its input "A" [ensemble_maps]'),
