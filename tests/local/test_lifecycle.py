@@ -215,7 +215,10 @@ def test_destroy_keeps_archives_and_stops_triton(
     keys = bucket_keys(models_bucket("local"))
     deployed.cdk("destroy", "--all", "--force", "--app", "cdk.out")
     assert bucket_keys(models_bucket("local")) == keys
-    assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
+    sagemaker = boto3.client("sagemaker")
+    assert sagemaker.list_endpoints()["Endpoints"] == []
+    assert sagemaker.list_endpoint_configs()["EndpointConfigs"] == []
+    assert sagemaker.list_models()["Models"] == []
     assert _processes_with(str(local_sagemaker.folder.instances)) == []
 
 
