@@ -80,8 +80,6 @@ def run(options: argparse.Namespace) -> int:
     """Build, load and invoke the model; return the exit code."""
     model: ModelSource = options.model
     plan = plan_model(model)
-    entry = catalog_entry(plan)
-    sample = inputs.read_sample(model.folder.resolve().parent, plan.name)
     repository = Repository.read(model.folder)
     parameters = request_parameters.parse(options.parameter)
     if plan.is_decoupled:
@@ -97,6 +95,7 @@ def run(options: argparse.Namespace) -> int:
             "request needs a sequence: add --parameter sequence_id=1 --parameter "
             "sequence_start=true"
         )
+    entry, sample = catalog_entry(plan), read_sample(plan)
     request = to_arrays(entry, inputs.request_inputs(options.input, entry, sample))
     body, content_type = encode(entry, request, parameters=parameters)
     steps = Steps()
@@ -145,6 +144,16 @@ def _output_findings(
     return declared_outputs(model, outputs, batch=batch)
 
 
+def read_sample(plan: ModelPlan) -> golden.Golden | None:
+    """Return the golden.json of a model, None if there is none. Raise `InvalidGolden`."""
+    return inputs.read_sample(plan.folder.resolve().parent, plan.name)
+
+
+def local_engines() -> Engines:
+    """Return a provider of engines that compiles on this machine's GPU."""
+    return Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
+
+
 def local_target() -> BuildTarget:
     """Return the target of builds for this machine's Triton."""
     return BuildTarget(release=RELEASE).with_python(find_triton().model_python.version)
@@ -178,7 +187,7 @@ def catalog_entry(plan: ModelPlan) -> CatalogEntry:
 
 def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Steps) -> None:
     """Write the archive, and delete archives of the model's earlier digests."""
-    engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
+    engines = local_engines()
     with build(model, name=model.name, target=target, progress=progress, engines=engines) as built:
         load = skip_load("tritonsm try loads it itself")
         save_archive(built, archive, load=load, progress=progress)

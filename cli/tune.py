@@ -29,16 +29,12 @@ from cli.load.arguments import positive
 from cli.parsers import add_command
 from cli.printable import console
 from cli.progress import Steps
-from cli.try_model import catalog_entry, local_target
+from cli.try_model import catalog_entry, local_engines, local_target, read_sample
 from endpoint_client._payload import encode, to_arrays
 from local_sagemaker.serving import ServingError, TritonServer, serve
 from model_build import archive, model_config
 from model_build.build import Build, build
 from model_build.commands.arguments import Commands, add_model
-from model_build.engines.accepted_results import FolderResultStore
-from model_build.engines.local_gpu import LocalGpu
-from model_build.engines.provider import Engines
-from model_build.export.weights import CACHE
 from model_build.field_locations import field_locations
 from model_build.model_config import KIND, ModelConfig
 from model_build.plan import plan_model
@@ -130,11 +126,9 @@ def run(options: argparse.Namespace) -> int:
             f"{plan.name}: nothing to tune: decoupled models, sequences, and models with several "
             "instance groups are not measured"
         )
-    entry, sample = catalog_entry(plan), inputs.read_sample(model.folder.parent, plan.name)
+    entry, sample = catalog_entry(plan), read_sample(plan)
     request = encode(entry, to_arrays(entry, inputs.request_inputs(options.input, entry, sample)))
-    steps = Steps()
-    engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
-    target = local_target()
+    steps, target, engines = Steps(), local_target(), local_engines()
     with build(model, name=plan.name, target=target, progress=steps, engines=engines) as built:
         tuner = _Tuner(built, request, options, steps)
         present = {name: Setting.of(item.config) for name, item in tunable.items()}
@@ -173,8 +167,8 @@ class _Tuner:
         if fastest.error:
             raise CommandError(f"{self._built.name}: {fastest.error}")
         for name, item in tunable.items():
-            for choices in (_counts, _delays):
-                for setting in choices(best[name], item):
+            for choices in (_counts, _delays) if item.config.max_batch_size > 1 else (_counts,):
+                for setting in choices(best[name]):
                     measured = self._measure(f"{name}: {setting}", {**best, name: setting})
                     limit = self._options.p95 or float("inf")
                     is_better = measured.rate >= MIN_GAIN * fastest.rate
@@ -236,7 +230,7 @@ def _is_tunable(model: Model) -> bool:
     return not model.is_ensemble and len(model.config.instance_group) < 2
 
 
-def _counts(setting: Setting, _model: Model) -> Iterator[Setting]:
+def _counts(setting: Setting) -> Iterator[Setting]:
     """Yield other numbers of instances: powers of 2, up to the cores of this machine, or 2."""
     count = 1
     while count <= max(2, os.cpu_count() or 1):
@@ -245,12 +239,11 @@ def _counts(setting: Setting, _model: Model) -> Iterator[Setting]:
         count *= 2
 
 
-def _delays(setting: Setting, model: Model) -> Iterator[Setting]:
-    """Yield other delays of batches, and no batching, if the model takes batches."""
-    if model.config.max_batch_size > 1:
-        for delay in (None, *DELAYS):
-            if delay != setting.delay:
-                yield setting._replace(delay=delay)
+def _delays(setting: Setting) -> Iterator[Setting]:
+    """Yield other delays of batches, and no batching."""
+    for delay in (None, *DELAYS):
+        if delay != setting.delay:
+            yield setting._replace(delay=delay)
 
 
 def _table(measurements: Sequence[MeasuredSettings]) -> Table:

@@ -252,7 +252,7 @@ def find_moves(deployment: StageDeployment) -> Iterator[EndpointMove]:
         if live is None:
             say(f"  {endpoint.settings.stack} was deployed by an older version: no move is known")
             continue
-        old_prefixes, new_prefixes = prefixes(live), prefixes(endpoint.settings)
+        old_prefixes, new_prefixes = live.prefixes, endpoint.settings.prefixes
         if old_prefixes == new_prefixes or not old_prefixes or not new_prefixes:
             continue  # the guard refuses a change between single-model and multi-model hosting
         entries = [
@@ -262,14 +262,6 @@ def find_moves(deployment: StageDeployment) -> Iterator[EndpointMove]:
         targets = (model.catalog.target_model for model in endpoint.models.values())
         archives.update(filter(None, targets))
         yield EndpointMove(stage, short_name, old_prefixes | new_prefixes, frozenset(archives))
-
-
-def prefixes(endpoint: EndpointSettings) -> frozenset[str]:
-    """Return the S3 prefixes, with a slash at the end, that a multi-model endpoint loads from."""
-    if endpoint.hosting != "multi-model":
-        return frozenset()
-    variants = endpoint.variants.values()
-    return frozenset(pool.prefix for variant in variants for pool in variant.pools)
 
 
 def item_of(manifest: Mapping[str, Any]) -> BuildItem:

@@ -136,14 +136,14 @@ def check_catalog_before(deployment: StageDeployment) -> None:
     )
 
 
-def check_catalog_after(deployment: StageDeployment) -> None:
+def check_catalog_after(deployment: StageDeployment, unbuilt: Mapping[str, set[str]]) -> None:
     """Restore deleted entries; raise `ChangedByHand` with entries that were changed by hand.
 
-    After the deploy the commit's archives exist, except those that could not be built. Therefore
-    an entry that names a published copy is restored too, and one that an earlier deploy has kept.
+    After the deploy the commit's archives exist, except those of `unbuilt` (`unbuilt_models`).
+    Therefore an entry that names a published copy is restored too, and one that an earlier deploy
+    has kept.
     """
     plan = deployment.assembly.plan
-    unbuilt = unbuilt_models(plan, deployment.bucket)
     catalog_differences = [
         difference
         for difference in differences(deployment.session, plan.stage, new_entries(plan))
@@ -178,16 +178,16 @@ def new_entries(plan: Plan) -> dict[str, Entries]:
 
 def unbuilt_models(plan: Plan, bucket: ArchiveBucket | None) -> dict[str, set[str]]:
     """Return short name of the endpoint -> models without all archives, which it keeps."""
-    return {
-        name: {
-            model
-            for model, planned in endpoint.models.items()
-            if not missing.isdisjoint(planned.archives)
-        }
-        for name, endpoint in plan.endpoints.items()
-        if endpoint.settings.keeps_models and bucket
-        for missing in [set(bucket.incomplete(item.key for item in endpoint.build_items()))]
-    }
+    unbuilt = dict[str, set[str]]()
+    for name, endpoint in plan.endpoints.items():
+        if endpoint.settings.keeps_models and bucket:
+            missing = set(bucket.incomplete(item.key for item in endpoint.build_items()))
+            unbuilt[name] = {
+                model
+                for model, planned in endpoint.models.items()
+                if not missing.isdisjoint(planned.archives)
+            }
+    return unbuilt
 
 
 def describe_unbuilt(

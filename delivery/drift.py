@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.exceptions import ClientError
 
-from delivery.archives import prefixes
 from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
 from delivery.bucket import ArchiveBucket, stack_name
 from delivery.catalog import Entries, deployed_entries, differences
@@ -119,7 +118,7 @@ def _missing_archives(
 ) -> Iterator[tuple[str, str]]:
     """Yield model and message for each archive that is missing or was replaced."""
     for entry in entries.values():
-        for prefix in sorted(prefixes(endpoint)):
+        for prefix in sorted(endpoint.prefixes):
             key = f"{prefix}{entry['target_model']}"
             try:
                 if not bucket.is_complete(key):

@@ -1,5 +1,8 @@
 """Invoke the models of a stage and compare their answers with the golden files."""
 
+import json
+import os
+import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +35,8 @@ MAX_LOST_COPIES = 2
 
 ANSWER_SECONDS = 7 * 60
 """Time for all attempts of the client to invoke the last model after the deadline."""
+
+BACKEND = re.compile(r"""^\s*(?:backend|platform)\s*:\s*["'](\w+)["']""", re.MULTILINE)
 
 
 class SmokeTestResult(NamedTuple):
@@ -97,10 +102,25 @@ def write_golden(session: boto3.Session, stage: str, model: str, path: Path) -> 
             with step(f"invoke {model} of {stage}-{revision.endpoint}"):
                 client = _client(session, stage, revision.endpoint)
                 answer = client.invoke(model, content.arrays())
-            stand_ins = golden.local_stand_ins(path.parents[1])
+            stand_ins = local_stand_ins(path.parents[1])
             path.write_text(content.with_outputs(answer, stand_ins).to_json())
             return
     raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
+
+
+def local_stand_ins(model: Path) -> str | None:
+    """Return the stand-ins of the local SageMaker that compute a model's outputs, None on AWS.
+
+    `tritonsm env` and `--local` set `TRITON_STAND_INS`. `model` is the model's folder.
+    """
+    stand_ins = os.environ.get("TRITON_STAND_INS")
+    if not stand_ins or "AWS_ENDPOINT_URL" not in os.environ:
+        return None
+    configs = [path.read_text(errors="replace") for path in sorted(model.rglob("config.pbtxt"))]
+    # The platforms are onnxruntime_onnx and pytorch_libtorch.
+    used = {name.partition("_")[0] for config in configs for name in BACKEND.findall(config)}
+    frameworks = [name for backend, name in json.loads(stand_ins).items() if backend in used]
+    return f"local SageMaker: {', '.join(frameworks)}" if frameworks else None
 
 
 def _wake_and_invoke(

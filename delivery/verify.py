@@ -53,8 +53,8 @@ def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
             with step("every endpoint serves with the deployed configuration"):
                 _refuse_endpoint_faults(deployment, deadline)
             with step("the catalog has the commit's models"):
-                check_catalog_after(deployment)
                 unbuilt = unbuilt_models(assembly.plan, deployment.bucket)
+                check_catalog_after(deployment, unbuilt)
                 sentences = describe_unbuilt(deployment.session, assembly.plan, unbuilt)
             with step("every model with a golden file gives the expected answer"):
                 result = smoke.invoke_all(

@@ -119,7 +119,7 @@ def build(
         steps = dict(
             recipe.step_for_target(path, step, target) for path, step in model.files.items()
         )
-        copy_source_files(source_repository, folder, target, _backends_by_directory(steps))
+        copy_source_files(source_repository, folder, target, recipe.backends_by_directory(steps))
         context = StepContext(
             model_folder=source_folder,
             weights=weights.fetch(
@@ -163,11 +163,6 @@ def _link_files(model: ModelSource, to: Path) -> None:
         link = to / path.relative_to(model.folder)
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(path.absolute())
-
-
-def _backends_by_directory(steps: recipe.Files) -> dict[str, str]:
-    """Return the backends of the generated model files, by model directory."""
-    return {path.partition("/")[0]: step.backend for path, step in steps.items() if step.backend}
 
 
 def _check_outputs(

@@ -125,6 +125,11 @@ class Recipe(Strict):
         return {**other_files, **alternative_files}
 
 
+def backends_by_directory(steps: Files) -> dict[str, str]:
+    """Return the backends of the generated model files, by model directory."""
+    return {path.partition("/")[0]: step.backend for path, step in steps.items() if step.backend}
+
+
 def step_for_target(path: str, step: RecipeStep, target: BuildTarget) -> tuple[str, RecipeStep]:
     """Return the file and the step for `target`.
 

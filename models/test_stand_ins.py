@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from local_sagemaker.hosting import packages
-from local_sagemaker.serving import TritonServer
+from local_sagemaker.serving import ServingError, TritonServer
 from local_sagemaker.tests.support.raw_models import invoke, write_archive
 
 Import = Callable[[str], None]
@@ -115,3 +115,68 @@ def test_fil_answers(
     # fil_backend removes axes of size 1 (squeeze_output in src/shared_state.h).
     assert answer.shape == ((3,) if size == 1 else (3, size))
     np.testing.assert_array_equal(answer, expected.reshape(answer.shape).astype(np.float32))
+
+
+DALI_DTYPES = (
+    *("bool", "float16", "float32", "float64", "int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64"),
+)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "size", "message"),
+    [
+        ("predict_proba=true", 2, "parameter output_class must be true or false, not None"),
+        ("output_class=true", 1, "Required parameter threshold not found in config"),
+        ("output_class=yes", 1, "parameter output_class must be true or false, not yes"),
+        ("output_class=false", 3, r"output__0 needs dims \[ 1 \]"),
+    ],
+)
+def test_fil_refuses(
+    archives: Path, server: TritonServer, install: Import, parameters: str, size: int, message: str
+) -> None:
+    install("fil")
+    write_forest(archives / "refused.tar.gz", 1, "sigmoid", parameters, size)
+    with pytest.raises(ServingError, match=message):
+        server.load("refused.tar.gz")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of DALI
+def test_dali_answers_of_each_datatype(
+    archives: Path, server: TritonServer, install: Import
+) -> None:
+    install("dali")
+    from nvidia.dali import fn, pipeline_def, types
+
+    floats = {"float16": types.FLOAT16, "float32": types.FLOAT, "float64": types.FLOAT64}
+
+    dtypes = [floats.get(name) or getattr(types, name.upper()) for name in DALI_DTYPES]
+
+    @pipeline_def(batch_size=4, num_threads=1, device_id=None, output_dtype=dtypes)  # type: ignore[untyped-decorator]
+    def pipeline() -> Any:
+        return tuple(
+            fn.copy(fn.external_source(name=name, dtype=dtype, ndim=1))
+            for name, dtype in zip(DALI_DTYPES, dtypes, strict=True)
+        )
+
+    content = pipeline().serialize()
+    triton = {name: name.upper().replace("FLOAT", "FP") for name in DALI_DTYPES}
+    inputs = ", ".join(
+        f'{{ name: "{name}" data_type: TYPE_{kind} dims: [ -1 ] }}' for name, kind in triton.items()
+    )
+    outputs = inputs.replace('name: "', 'name: "OUT_')
+    config = f'backend: "dali"\nmax_batch_size: 4\ninput [ {inputs} ]\noutput [ {outputs} ]\n'
+    write_archive(archives / "dali-types.tar.gz", config, {"model.dali": content})
+    rows = {name: np.array([[0, 1, 0], [1, 1, 0]]).astype(name) for name in DALI_DTYPES}
+    answer = invoke(server, "dali-types", rows)
+    for name, row in rows.items():
+        assert answer[f"OUT_{name}"].dtype == row.dtype
+        np.testing.assert_array_equal(answer[f"OUT_{name}"], row)
+    empty = {name: row[:, :0] for name, row in rows.items()}
+    assert all(array.shape == (2, 0) for array in invoke(server, "dali-types", empty).values())
+    wrong = config.replace(
+        '"OUT_float32" data_type: TYPE_FP32', '"OUT_float32" data_type: TYPE_FP64'
+    )
+    write_archive(archives / "dali-wrong.tar.gz", wrong, {"model.dali": content})
+    with pytest.raises(ServingError, match="'OUT_float32', pipeline provides TYPE_FP32"):
+        server.load("dali-wrong.tar.gz")

@@ -151,6 +151,15 @@ class EndpointSettings(Record):
             raise InvalidPlan(f"Metadata: {ENDPOINT_KEY}: {error}") from None
 
     @property
+    def prefixes(self) -> frozenset[str]:
+        """The S3 prefixes, with a slash at the end, that a multi-model endpoint loads from."""
+        if self.hosting != "multi-model":
+            return frozenset()
+        return frozenset(
+            pool.prefix for variant in self.variants.values() for pool in variant.pools
+        )
+
+    @property
     def keeps_models(self) -> bool:
         """Whether a deploy keeps the earlier versions of models that cannot be built."""
         return self.settings.get("on_failure") == "keep"

@@ -6,8 +6,6 @@ change of it needs no build.
 
 import json
 import math
-import os
-import re
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -33,7 +31,6 @@ DIGITS = 6
 DEFAULT_DIFFERENCE = 0.02
 """Default relative difference: FP16 on a GPU against FP32 on a CPU, with a margin."""
 
-BACKEND = re.compile(r"""^\s*(?:backend|platform)\s*:\s*["'](\w+)["']""", re.MULTILINE)
 
 Array = npt.NDArray[Any]
 
@@ -223,21 +220,6 @@ def golden_path(models: Path, model: str) -> Path | None:
             return models / model / FILE
         model = model.rpartition("-")[0]
     return None
-
-
-def local_stand_ins(model: Path) -> str | None:
-    """Return the stand-ins of the local SageMaker that compute a model's outputs, None on AWS.
-
-    `tritonsm env` and `--local` set `TRITON_STAND_INS`. `model` is the model's folder.
-    """
-    stand_ins = os.environ.get("TRITON_STAND_INS")
-    if not stand_ins or "AWS_ENDPOINT_URL" not in os.environ:
-        return None
-    configs = [path.read_text(errors="replace") for path in sorted(model.rglob("config.pbtxt"))]
-    # The platforms are onnxruntime_onnx and pytorch_libtorch.
-    used = {name.partition("_")[0] for config in configs for name in BACKEND.findall(config)}
-    frameworks = [name for backend, name in json.loads(stand_ins).items() if backend in used]
-    return f"local SageMaker: {', '.join(frameworks)}" if frameworks else None
 
 
 def _fits(value: Value, dtype: np.dtype[Any]) -> bool:

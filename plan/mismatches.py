@@ -273,11 +273,10 @@ class _Expected:
         }
 
     def _entries(self) -> Properties:
-        pools = [pool for variant in self._variants.values() for pool in variant.pools]
-        locations = sorted({f"{self._bucket()}/{pool.prefix}" for pool in pools})
+        settings = self._endpoint.settings
         entries = _list(model.catalog.as_json() for model in self._endpoint.models.values())
-        keeps = self._endpoint.settings.keeps_models
-        return {**entries, **({"Archives": locations} if keeps else {})}
+        locations = [f"{self._bucket()}/{prefix}" for prefix in sorted(settings.prefixes)]
+        return {**entries, **({"Archives": locations} if settings.keeps_models else {})}
 
     def _models(self, variant: PlannedVariant) -> dict[str, Properties]:
         """Return archive or prefix -> Model of a variant, the preferred first."""

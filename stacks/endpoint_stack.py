@@ -75,8 +75,7 @@ class EndpointStack(Stack):
             for warning in metrics_warnings(map(plan.sources.__getitem__, planned.models)):
                 Annotations.of(self).add_warning_v2("published-metrics", warning)
         self._add_sources(planned, plan.sources)
-        pools = [pool for variant in part.variants.values() for pool in variant.pools]
-        locations = sorted({f"{models.bucket.bucket_name}/{pool.prefix}" for pool in pools})
+        locations = [f"{models.bucket.bucket_name}/{prefix}" for prefix in sorted(part.prefixes)]
         items = planned.build_items()
         builds = models.builder.build_all(self, "Archives", items, keep_failed=part.keeps_models)
         catalog = ModelCatalog(

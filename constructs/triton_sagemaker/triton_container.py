@@ -16,7 +16,10 @@ Variables = dict[str, str]
 
 @dataclass(frozen=True)
 class ContainerImage:
-    """An image in ECR; without `repository_arn`, `uri` is a literal with the account and region."""
+    """An image in ECR.
+
+    Without `repository_arn`, `uri` has account and region in plain text, without tokens of the CDK.
+    """
 
     uri: str
     repository_arn: str = ""

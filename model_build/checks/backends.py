@@ -6,7 +6,7 @@ import platform_facts
 from model_build.findings import Problems, warning
 from model_build.formats import BACKENDS
 from model_build.model_config import PLATFORM_BACKENDS
-from model_build.recipe import step_for_target
+from model_build.recipe import backends_by_directory, step_for_target
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
@@ -99,9 +99,7 @@ def image_backends(
     A model file of a recipe has the backend of the step for the target.
     """
     steps = dict(step_for_target(path, step, target) for path, step in source.files.items())
-    generated = {
-        path.partition("/")[0]: step.backend for path, step in steps.items() if step.backend
-    }
+    generated = backends_by_directory(steps)
     for name, model in Repository.read(source.folder).models.items():
         backend = generated.get(name, model.backend)
         if not (model.is_ensemble or backend in available or _is_in_archive(model)):
@@ -119,7 +117,7 @@ def target_backends(source: ModelSource, target: BuildTarget) -> Problems:
     backends "available for a non-GPU / CPU-only build" has no tensorrt. It has no dali either, but
     DALI also runs on CPUs, and AWS does not document the backends of its CPU images.
     """
-    generated = {path.partition("/")[0] for path, step in source.files.items() if step.backend}
+    generated = backends_by_directory(source.files)
     release = platform_facts.release(target.release)
     for name, model in Repository.read(source.folder).models.items():
         if name in generated:

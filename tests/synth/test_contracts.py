@@ -34,7 +34,7 @@ from stages.schema.stage import RetentionDays
 from tests import catalog_items
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
 from tests.synth.conftest import Assembly, Templates
-from triton_sagemaker import AlarmThresholds, model_bucket
+from triton_sagemaker import AlarmThresholds, ModelBuilder, model_bucket
 from triton_sagemaker.build_handler import index
 from triton_sagemaker.model_bucket import ENGINE_JOBS
 
@@ -158,6 +158,11 @@ def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates
         index.DEADLINE_VARIABLE,
         *(value for value in values if not value.startswith("PIP_")),
     }
+
+
+def test_handler_looks_for_builds_of_the_longest_duration() -> None:
+    longest = ModelBuilder.QUEUE_TIMEOUT.plus(ModelBuilder.BUILD_TIMEOUT)
+    assert longest.to_seconds() == index.MAX_BUILD_SECONDS
 
 
 def test_delivery_invokes_the_provider_functions(templates: Templates) -> None:

@@ -468,7 +468,7 @@ def _may_succeed(build: "BuildTypeDef") -> bool:
 
 
 def _general_reason(build: "BuildTypeDef", errors: Sequence[str], models: set[str]) -> str:
-    """Return why a build failed, for models for which its log has no error of their own."""
+    """Return the reason of a failed build for the models that its log does not name."""
     status = build["buildStatus"].replace("_", " ").lower()
     general = [text for text in errors if text.partition(": ")[0] not in models]
     logged = f": {general[-1]}" if general else ""

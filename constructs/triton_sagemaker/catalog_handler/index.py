@@ -66,8 +66,8 @@ def _deploy(
 ) -> Counter[str]:
     """Write the entries that differ between two lists, then remove the models without an entry.
 
-    If this or the last deploy `keeps` the entries of models without an archive, also write those
-    that the last deploy has kept.
+    With `keeps`, this deploy or the last one keeps the entries of models that could not be built. A
+    model that was kept last time, and has its archive now, is then written too.
     """
     digest = properties["Digest"]
 

@@ -1,5 +1,6 @@
 """Tests of command dispatch."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,11 @@ def test_local_option_configures_the_local_sagemaker(
         with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
             command()
     assert environment == client_environment(running, folder)
+
+
+def test_incomplete_environment_is_one_line_with_the_fix() -> None:
+    process = run_python("-S", "-m", "cli", "list")
+    assert process.returncode == 1
+    assert re.fullmatch(
+        r"error: .* is incomplete: No module named '\w+': make install\n", process.stderr
+    )

@@ -136,3 +136,19 @@ def test_component_that_loses_its_copies_twice_is_given_up(
     (message,) = result.wrong_answers
     assert "night-a started copies and lost them 2 times" in message
     assert client.invoked == 7 * ["a"]
+
+
+def test_stand_ins_of_the_local_sagemaker_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "config.pbtxt").write_text('platform: "onnxruntime_onnx"\n')
+    monkeypatch.setenv("TRITON_STAND_INS", json.dumps({"onnxruntime": "onnxruntime 1.31.1"}))
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    assert smoke.local_stand_ins(tmp_path) is None
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    recorded = golden.Golden(inputs={}).with_outputs({}, smoke.local_stand_ins(tmp_path))
+    assert '"recorded_with": "local SageMaker: onnxruntime 1.31.1"' in recorded.to_json()
+    assert golden.Golden.model_validate_json(recorded.to_json()) == recorded
+    (tmp_path / "m" / "config.pbtxt").write_text('backend: "python"\n')
+    assert smoke.local_stand_ins(tmp_path) is None

@@ -17,7 +17,6 @@ from plan.golden import (
     InvalidGolden,
     check_golden_files,
     golden_path,
-    local_stand_ins,
 )
 
 
@@ -117,22 +116,6 @@ def test_empty_outputs_scalars_and_nan_are_compared() -> None:
     assert golden(1).differences({}) == ["Y: missing"]
     infinite = golden(-INFINITY, 1)
     assert Golden.model_validate_json(json.dumps(infinite.model_dump())) == infinite
-
-
-def test_stand_ins_of_the_local_sagemaker_are_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "m").mkdir()
-    (tmp_path / "m" / "config.pbtxt").write_text('platform: "onnxruntime_onnx"\n')
-    monkeypatch.setenv("TRITON_STAND_INS", json.dumps({"onnxruntime": "onnxruntime 1.31.1"}))
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    assert local_stand_ins(tmp_path) is None
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    recorded = Golden(inputs={}).with_outputs({}, local_stand_ins(tmp_path))
-    assert '"recorded_with": "local SageMaker: onnxruntime 1.31.1"' in recorded.to_json()
-    assert Golden.model_validate_json(recorded.to_json()) == recorded
-    (tmp_path / "m" / "config.pbtxt").write_text('backend: "python"\n')
-    assert local_stand_ins(tmp_path) is None
 
 
 def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path) -> None:

@@ -75,3 +75,8 @@ def test_unknown_alternative_error_lists_the_known_ones(
         "build", doubled_with_alternative, "--alternative", "onnx", *TARGET, "--output", "o", code=2
     )
     assert error == "no alternative onnx: the recipe has none"
+
+
+def test_output_that_cannot_be_made_is_one_line(doubled: Path, fail: Fail) -> None:
+    message = fail("build", doubled, *TARGET, "--output", "/dev/null/x")
+    assert message == "--output /dev/null/x: Not a directory: write a folder that you may write to"

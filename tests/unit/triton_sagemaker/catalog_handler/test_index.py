@@ -278,7 +278,7 @@ def test_list_with_another_digest_is_refused(account: Account) -> None:
 
 @pytest.fixture
 def keeping(account: Account) -> Account:
-    """An account in which model b of the second deploy could not be built, nor the new c."""
+    """An account after a second deploy, whose builds of model b and of the new model c failed."""
     account.keeps = True
     account.build("a", "1")
     account.build("b", "1")
