@@ -4,6 +4,7 @@ python -m local_sagemaker.tests.recorded.coverage
 """
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -73,4 +74,4 @@ def _exceptions(rows: Sequence[Row]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    sys.stdout.write(page())
