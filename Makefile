@@ -220,6 +220,7 @@ docs: install-cdk $(DOCS)/.installed ## build the documentation site into docs.o
 	@python -m platform_facts.rules > docs/rules.md
 	@python -m tests.articles > docs/articles.md
 	@python -m delivery.permissions > docs/permissions.md
+	@python -m local_sagemaker.tests.recorded.coverage > docs/local-sagemaker-coverage.md
 	@$(DOCS)/bin/python -m tools.bench.page
 	@$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --fresh-env docs docs.out
 	@echo "docs.out/index.html"

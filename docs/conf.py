@@ -41,7 +41,6 @@ OTHER_PAGES = {
     "transitions": Path("../tests/transitions/transitions.md"),
     "local-sagemaker": Path("../local_sagemaker/docs/reference.md"),
     "local-sagemaker-faults": Path("../local_sagemaker/docs/faults.md"),
-    "local-sagemaker-coverage": Path("../local_sagemaker/docs/coverage.md"),
 }
 """Files of another folder that the site shows: an empty file here stands for each."""
 for _name in OTHER_PAGES:
