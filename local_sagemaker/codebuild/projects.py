@@ -72,9 +72,8 @@ class Projects:
         name, now = request["name"], self._clock()
         with self._lock:
             if name in self._projects:
-                raise ApiError(
-                    "ResourceAlreadyExistsException", f"Project already exists: {arn(name)}"
-                )
+                message = f"Project already exists: {arn(name)}"
+                raise ApiError("ResourceAlreadyExistsException", message)
             members = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
             return self._store({**request, **members, "lastModified": now})
 

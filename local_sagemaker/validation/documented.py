@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -165,10 +166,8 @@ def _metric_data(request: Record) -> Problems:
             yield f"The parameters {both} must be of the same size.", "InvalidParameterValue"
         age = time.time() - parse_timestamp(datum.get("Timestamp", time.time())).timestamp()
         if not -2 * 3600 <= age <= 14 * DAY:
-            message = (
-                f"The parameter {name}.Timestamp must specify a time within the past two weeks."
-            )
-            yield message, "InvalidParameterValue"
+            message = "must specify a time within the past two weeks."
+            yield f"The parameter {name}.Timestamp {message}", "InvalidParameterValue"
 
 
 def _log_events(request: Record) -> Problems:
@@ -251,7 +250,7 @@ def _steps(policy: Record) -> Problems:
     )
     if any(lower >= upper for lower, upper in ranges):  # own words
         yield "The upper bound of a step adjustment must be above the lower bound.", ""
-    if any(first[1] != second[0] for first, second in zip(ranges, ranges[1:], strict=False)):
+    if any(first[1] != second[0] for first, second in pairwise(ranges)):
         yield "The ranges of the step adjustments overlap, or have a gap.", ""  # own words
 
 
