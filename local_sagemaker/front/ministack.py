@@ -30,7 +30,9 @@ class Ministack:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Forward one request; both bodies are streamed with backpressure."""
         response_started = False
-        service = signed_service(dict(scope["headers"]).get(b"authorization", b"").decode())
+        service = signed_service(
+            dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+        )
         try:
             async with self._request(scope, receive) as response:
                 headers = [item for item in response.raw_headers if _is_forwarded(item[0].lower())]
@@ -41,13 +43,13 @@ class Ministack:
                 }
                 response_started = True
                 if not response.ok and service in error_texts():
-                    error = correct_texts(service, await response.read())
+                    body = correct_texts(service, await response.read())
                     start["headers"] = [
                         *(item for item in headers if item[0].lower() != b"content-length"),
-                        (b"content-length", str(len(error)).encode()),
+                        (b"content-length", str(len(body)).encode()),
                     ]
                     await send(start)
-                    return await send({"type": "http.response.body", "body": error})
+                    return await send({"type": "http.response.body", "body": body})
                 await send(start)
                 async for part in response.content.iter_any():
                     await send({"type": "http.response.body", "body": part, "more_body": True})

@@ -110,7 +110,7 @@ def _parse_lambda(
     else:
         return None
     shape: Any = operation.input_shape
-    members = {name: unquote(value) for name, value in match.groupdict().items()}
+    members: Any = {name: unquote(value) for name, value in match.groupdict().items()}
     payload = shape.serialization.get("payload")
     if payload and body:
         members[payload] = body
