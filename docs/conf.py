@@ -24,7 +24,7 @@ autoapi_dirs = [
     "../platform_facts",
 ]
 autoapi_add_toctree_entry = False
-autoapi_ignore = ["*/tests/*", "*/bench/*", "*_handler/*"]
+autoapi_ignore = ["*/tests/*", "*_handler/*"]
 autoapi_options = ["imported-members", "members", "undoc-members"]
 autoapi_root = "api"
 suppress_warnings = ["autoapi.python_import_resolution"]  # constants of modules left out below
