@@ -87,7 +87,10 @@ RECIPE_RULES = (
 ROW_RULES = (recipes.recipe_sources,)
 """Rules that compare a recipe with the source files; for a table, for each row."""
 
-TARGET_RULES = (environment_versions, backends.target_backends, engine_precisions)
+TARGET_RULES = (
+    *(environment_versions, backends.target_backends, backends.aoti_targets),
+    engine_precisions,
+)
 """Rules that compare a model's source with its build target."""
 
 
