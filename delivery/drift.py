@@ -28,7 +28,7 @@ from delivery.state import MISSING as MISSING_STACK
 from delivery.state import endpoint_fault, incomplete_stacks
 from plan import stage_record
 from plan.document import EndpointSettings
-from plan.stage_record import DeliveryOutcome, Event
+from plan.stage_record import DELIVER, ROLLBACK, DeliveryOutcome, Event
 from release.templates import Template, resources
 
 if TYPE_CHECKING:
@@ -243,8 +243,7 @@ def template_digests(
 
 def last_delivery(bucket: ArchiveBucket) -> Event | None:
     """Return the newest delivery or rollback in the history of a stage."""
-    events = stage_record.read(bucket.s3, bucket.name)
-    return next((event for event in events if event.commit), None)
+    return next(stage_record.read(bucket.s3, bucket.name, actions=(DELIVER, ROLLBACK)), None)
 
 
 def stacks_deployed_by_hand(

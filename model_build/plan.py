@@ -1,7 +1,7 @@
 """The plan of a model: name, digest and signature, known before the build."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -175,7 +175,7 @@ def metrics_warnings(models: Iterable[ModelPlan]) -> Iterator[str]:
 
 
 def load_obstacle(
-    repository: Repository, recipe: Recipe, changed_backends: Mapping[str, str] | None = None
+    repository: Repository, recipe: Recipe, changed_backends: dict[str, str] | None = None
 ) -> str | None:
     """Return why the Triton of builds, on a CPU, cannot load a model; None if it can.
 

@@ -115,8 +115,6 @@ class DeliveryStack(Stack):
             for name in BOOTSTRAP_ROLES
         ]
         allow(role, ["sts:AssumeRole"], [self._arn("iam", name) for name in names])
-        record = self._arn("ssm", f"parameter{catalog.deliveries_name(stage)}")
-        allow(role, ["ssm:GetParameter", "ssm:PutParameter"], [record])
         table = self._arn("dynamodb", f"table/{catalog.table_name(stage)}")
         read = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"]
         allow(role, [*read, "dynamodb:PutItem"], [table])  # PutItem restores deleted entries
@@ -160,8 +158,6 @@ class DeliveryStack(Stack):
             allow(role, ["s3:AbortMultipartUpload", "s3:PutObject"], [f"{own_bucket}/*"], BUCKETS)
             source = self._arn("cloudformation", f"stack/{promotes_from}-models/*")
             allow(role, ["cloudformation:DescribeStacks"], [source], STAGES)
-            history = self._arn("ssm", f"parameter{catalog.deliveries_name(promotes_from)}")
-            allow(role, ["ssm:GetParameter"], [history])
         else:
             prefixes = (stage_record.FOLDER, model_bucket.LISTS, model_bucket.RELEASES)
             writable = [f"{own_bucket}/{prefix}*" for prefix in prefixes]

@@ -139,9 +139,7 @@ def aoti_targets(source: ModelSource, target: BuildTarget) -> Problems:
     """
     generated = backends_by_directory(source.files)
     compiled = {
-        path.partition("/")[0]
-        for path, step in source.files.items()
-        if isinstance(step, TorchAoti)
+        path.partition("/")[0] for path, step in source.files.items() if isinstance(step, TorchAoti)
     }
     for name, model in Repository.read(source.folder).models.items():
         if model.config.platform != AOTI_PLATFORM or generated.get(name, "pytorch") != "pytorch":

@@ -1,7 +1,5 @@
 """An engine job: an ONNX file to compile, and inputs to run the engine on."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
@@ -12,8 +10,6 @@ from .files import RawTensor, check_sha256, read_tensor
 
 FILE = "job.json"
 ONNX = "model.onnx"
-TIMING_CACHE = "timing.cache"
-"""Times of TensorRT's tactics from earlier compilations: optional, and not part of the job."""
 FORMAT = 1
 """Increment it if a change to the step changes engines: all engines are then compiled again."""
 

@@ -1,10 +1,9 @@
 """The result of the GPU step: the plan, the engine's outputs, and the machine."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 from .errors import StepError
 from .files import RawTensor, check_sha256, read_tensor
@@ -17,8 +16,7 @@ class JobResult(NamedTuple):
     """The result of the job with the digest `job`; its JSON is written after all other files.
 
     `outputs` are the engine's outputs per case. `compiled_on` has the versions of driver, GPU, CUDA
-    and TensorRT. `latency_ms` is the median time of the engine per case. `timing_cache` is the
-    SHA-256 of the timing cache with which the compilation began, empty without one.
+    and TensorRT. `latency_ms` is the median time of the engine per case.
     """
 
     job: str
@@ -26,7 +24,6 @@ class JobResult(NamedTuple):
     outputs: list[list[RawTensor]]
     compiled_on: dict[str, str]
     latency_ms: Sequence[float] = ()
-    timing_cache: str = ""
 
     def files(self) -> dict[str, str]:
         """Return the SHA-256 of the result's files, by name."""

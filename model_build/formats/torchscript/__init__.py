@@ -105,8 +105,10 @@ class TorchAoti(TorchStep):
 
     def problems(self, file: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yield a problem if the model has another platform, for which Triton opens model.pt."""
+        del file
         if model.config.platform != AOTI_PLATFORM:
-            yield ("to",), f'Triton opens model.pt: write platform: "{AOTI_PLATFORM}" in config.pbtxt'
+            message = f'Triton opens model.pt: write platform: "{AOTI_PLATFORM}" in config.pbtxt'
+            yield ("to",), message
 
     def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Compile the module if this machine can."""

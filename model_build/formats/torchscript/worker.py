@@ -31,7 +31,7 @@ _MACHINE_DEPENDENT = (".debug_pkl", "serialization_id")
 COMPILER = """#!/bin/bash
 exec g++ "${@/#-march=native/-march=x86-64-v3}"
 """
-"""The compiler of AOTInductor, which writes -march=native (torch 2.10, _inductor/cpp_builder.py)."""
+"""The compiler of AOTInductor, which writes -march=native (torch/_inductor/cpp_builder.py)."""
 
 
 def main(request: dict[str, Any]) -> None:

@@ -43,7 +43,8 @@ CASES = [
          'twice/config.pbtxt:5:5: warning: "RIGHT" is not a name in every release [aoti_names]'),
     # aoti_batches
     case("AOTInductor package of merged requests", TORCHSCRIPT,
-         {**PACKAGE, CONFIG: {"pytorch_libtorch": "torch_aoti", "# FIELDS": "dynamic_batching { }"}},
+         {**PACKAGE,
+          CONFIG: {"pytorch_libtorch": "torch_aoti", "# FIELDS": "dynamic_batching { }"}},
          "twice/config.pbtxt:11:1: warning: up to 26.05, each caller [aoti_batches]"),
     # torchscript_strings
     case("TorchScript strings of merged requests", TORCHSCRIPT,
