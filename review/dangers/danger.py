@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from review.acknowledged import RULES, Acknowledgement
@@ -130,6 +130,12 @@ def _heading(messages: list[str]) -> str:
     return f"{', '.join(dict.fromkeys(names))}: {changes.pop()}"
 
 
+def named(names: Sequence[str]) -> str:
+    """Return the first names of a list, and the number of others."""
+    more = f" and {len(names) - MAX_SUBJECTS} more" if len(names) > MAX_SUBJECTS else ""
+    return f"{', '.join(names[:MAX_SUBJECTS])}{more}"
+
+
 @dataclass(frozen=True)
 class EndpointDangers:
     """Dangers that differ only in endpoint or stage, and have the same acknowledgement."""
@@ -142,19 +148,30 @@ class EndpointDangers:
         return self.dangers[0]
 
     @property
+    def is_open(self) -> bool:
+        """Whether it needs an acknowledgement, and has none."""
+        return not self.first.advisory and self.first.acknowledgement is None
+
+    @property
     def is_advice(self) -> bool:
         """Whether it needs no acknowledgement, and has none."""
         return self.first.advisory and self.first.acknowledgement is None
 
     @property
-    def other_endpoints(self) -> list[str]:
-        """The endpoints of the other dangers."""
-        return list(dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers))[1:]
+    def sentence(self) -> str:
+        """The message, the other endpoints, and who acknowledged it."""
+        names = dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers)
+        others = f" (also {named([*names][1:])})" if len(names) > 1 else ""
+        text = f"{self.first.message}{others}"
+        if accepted := self.first.acknowledgement:
+            return f"(acknowledged by {accepted.who} until {accepted.until}: {accepted.why}) {text}"
+        return f"(advisory) {text}" if self.first.advisory else text
 
     @property
     def details(self) -> list[str]:
-        """The details of all dangers."""
-        return list(dict.fromkeys(detail for danger in self.dangers for detail in danger.details))
+        """The details of all dangers, without those that the sentence has."""
+        details = dict.fromkeys(detail for danger in self.dangers for detail in danger.details)
+        return [detail for detail in details if not self.first.message.startswith(detail)]
 
 
 def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:

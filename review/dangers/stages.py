@@ -21,13 +21,22 @@ PRODUCTION_ONLY_SUBJECTS = {
 (stacks/endpoint_stack.py, stacks/model_stack.py)."""
 
 
+REFERENCE = "Ref"
+"""The key in the path of a value of another resource (plan/mismatches.py)."""
+
+
 def plan_mismatches(comparison: Comparison) -> Iterator[Danger]:
     """The plan of the change does not tell what its templates and its files contain."""
     plan = comparison.plan_after
     if plan is None:
         return
     # The shortest sentence names the resource itself, longer ones name resources that refer to it.
+    direct: list[str] = []
     for sentence in sorted(mismatches(plan, comparison.after), key=len):
+        _, is_reference, end = sentence.rpartition(f".{REFERENCE}.")
+        if is_reference and any(other.endswith(f".{end}") for other in direct):
+            continue  # of a resource that has a danger itself
+        direct.append(sentence)
         stack = sentence.partition(":")[0]
         text = f"template and plan differ: {sentence}"
         logical_id = sentence.partition(": ")[2].partition(":")[0].partition(".")[0]
