@@ -24,7 +24,7 @@ class DetailLevel(NamedTuple):
 
 
 LEVELS = (
-    DetailLevel(200, 3, 30, 2000),
+    DetailLevel(200, 2, 30, 2000),
     DetailLevel(40, 1, 0, 500),
     DetailLevel(5, 0, 0, 50),
 )

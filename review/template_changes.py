@@ -118,7 +118,7 @@ class PropertyChange:
     def is_name(self) -> bool:
         """Whether it is the name of a new or removed item, whose values are other changes."""
         is_name = self.path.rpartition(".")[2] in NAME_PROPERTIES
-        return is_name and {self.before, self.after} == {None, self.item}
+        return is_name and (self.before, self.after) in ((None, self.item), (self.item, None))
 
     @property
     def place(self) -> str:

@@ -32,7 +32,7 @@ EMBEDDED = (
     re.compile(r"\s(?:-u|--user)[ =][\w.-]+:([^\s:/]{6,})"),
 )
 """Patterns of a secret in a text: in a URL, after its name, with the prefix of a vendor."""
-RANDOM = re.compile(r"(?<![\w+/-])[\w-]*?([A-Za-z0-9+/]{24,})={0,2}(?![\w+/])")
+RANDOM = re.compile(r"(?<![\w+/-])[\w-]*?([A-Za-z0-9+/]{24,100})={0,2}(?![\w+/])")
 LOGICAL_ID_HASH = re.compile(r"[0-9A-F]{8}")
 """What the CDK appends to names in a template."""
 RANDOM_CHANGES = 0.45

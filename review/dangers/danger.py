@@ -12,6 +12,8 @@ REPOSITORY = "repository"
 
 MAX_SUBJECTS = 3
 """Maximum number of subjects in a message; of more subjects, the message names only the first."""
+MISMATCH = "template and plan differ: "
+"""The start of messages that follow from others in most reports: they are the last details."""
 MORE = re.compile(r"\band \d+ more[:)]")
 
 
@@ -171,7 +173,8 @@ class EndpointDangers:
     def details(self) -> list[str]:
         """The details of all dangers, without those that the sentence has."""
         details = dict.fromkeys(detail for danger in self.dangers for detail in danger.details)
-        return [detail for detail in details if not self.first.message.startswith(detail)]
+        others = [detail for detail in details if not self.first.message.startswith(detail)]
+        return sorted(others, key=lambda detail: detail.startswith(MISMATCH))
 
 
 def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:

@@ -7,7 +7,7 @@ from plan.document import Plan
 from plan.mismatches import mismatches
 from review import environments
 from review.comparison import Comparison
-from review.dangers.danger import Danger, digest
+from review.dangers.danger import MISMATCH, Danger, digest
 from review.money import cost_changes, total
 from review.values import construct_path
 from review.verified_plans import unverified_models, unverified_settings
@@ -38,7 +38,7 @@ def plan_mismatches(comparison: Comparison) -> Iterator[Danger]:
             continue  # of a resource that has a danger itself
         direct.append(sentence)
         stack = sentence.partition(":")[0]
-        text = f"template and plan differ: {sentence}"
+        text = f"{MISMATCH}{sentence}"
         logical_id = sentence.partition(": ")[2].partition(":")[0].partition(".")[0]
         resources = comparison.after.get(stack, {}).get("Resources", {})
         path = construct_path(logical_id, resources).partition("/")[2] or logical_id
