@@ -140,7 +140,7 @@ browser-image: install $(BROWSER)/.installed ## make the images of the docs anew
 	@PYTHONPATH=$(BROWSER) python -m tests.browser
 
 .PHONY: bench
-bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a quiet machine (20 minutes), and write tools/bench/results/ and docs/performance.md; QUICK=1, ONLY=synth
+bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a quiet machine (20 minutes), and write tools/bench/results/, of which `make docs` makes a page; QUICK=1, ONLY=synth
 	@python -m tools.bench $(if $(QUICK),--quick) $(ONLY)
 
 .PHONY: lint
@@ -220,7 +220,8 @@ docs: install-cdk $(DOCS)/.installed ## build the documentation site into docs.o
 	@python -m platform_facts.rules > docs/rules.md
 	@python -m tests.articles > docs/articles.md
 	@python -m delivery.permissions > docs/permissions.md
-	@python -m tools.bench.page
+	@python -m local_sagemaker.tests.recorded.coverage > docs/local-sagemaker-coverage.md
+	@$(DOCS)/bin/python -m tools.bench.page
 	@$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --fresh-env docs docs.out
 	@echo "docs.out/index.html"
 

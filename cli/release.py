@@ -58,7 +58,7 @@ def _fetch(options: argparse.Namespace) -> int:
     session = boto3.Session(region_name=Checkout(Path.cwd()).stage(stage).region)
     history = stage_history(session, stage)
     delivery = (
-        history.rollback_target(options.digest) if options.digest else history.live_delivery()
+        history.rollback_target(options.digest) if options.digest else history.deliveries().live()
     )
     bucket = StageDeployment.bucket_of(stage, session)
     if bucket is None or delivery is None or not delivery.release:

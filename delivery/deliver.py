@@ -3,33 +3,30 @@
 A delivery deploys the files of the release: it neither synthesises nor imports code of the app.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery.archives import build_missing_archives, promote_archives
 from delivery.assembly import Assembly, open_assembly
-from delivery.bucket import model_bucket
 from delivery.catalog import check_catalog_before
 from delivery.deploy import StageDeployment, deploy
 from delivery.drift import last_delivery, stacks_deployed_by_hand
 from delivery.errors import DeliveryError, NotDelivered, explain_error, next_steps
 from delivery.preflight.account import Account, NoCredentials, Verdict, caller, table
 from delivery.preflight.checks import run_checks
-from delivery.record import ROLLBACK, TAKE_OVER_OPTION, History, record_delivery
+from delivery.record import TAKE_OVER_OPTION, History
 from delivery.steps import say, step
 from delivery.store import save_release, stored_release
 from delivery.verify import VerifiedStage, verify
-from plan import golden, stage_record
-from plan.stage_record import Delivery, DeliveryOutcome, Event
+from plan import golden
+from plan.stage_record import DELIVER, ROLLBACK, DeliveryOutcome, Event
 from release.artefact import ReleaseArtefact
 from release.checkout import Checkout
 
 ALLOW_OLDER_OPTION = "ALLOW_OLDER=1"
 """The option that allows a delivery to undo the live commit."""
-RESTORED_EVENTS = 100
-"""Number of events in which a deleted record's deliveries are looked for."""
 UNCOMMITTED_CHANGES = (
     "the release was built from uncommitted changes, which no review has seen: commit or stash "
     "them (git status), and build it again (make release)"
@@ -58,9 +55,9 @@ def deliver(
         golden.check_golden_files(assembly.tree.models)
         session = _session(assembly.tree, stage)
         history = stage_history(session, stage)
+        live = history.refuse_in_progress(release.digest, take_over=take_over)
         if not allow_older:
-            refuse_older_release(release, stage, history.live_delivery())
-        history.refuse_in_progress(release.digest, take_over=take_over)
+            refuse_older_release(release, stage, live)
         if from_stage is not None:
             with open_assembly(release, from_stage) as source_assembly:
                 source = _session(source_assembly.tree, from_stage)
@@ -77,11 +74,11 @@ def deliver(
         if from_stage is not None:
             promote_archives(deployment, from_stage, session=source)
         check_catalog_before(deployment)
-        with record_delivery(
-            deployment, history, "deliver", release.commit, release.digest, take_over=take_over
-        ) as live_delivery:
+        with history.record(
+            deployment, DELIVER, commit=release.commit, release=release.digest, take_over=take_over
+        ) as live:
             if not allow_older:  # checked again, because another delivery may have ended
-                refuse_older_release(release, stage, live_delivery)
+                refuse_older_release(release, stage, live)
             return _build_and_deploy(deployment, history, release)
 
 
@@ -98,16 +95,13 @@ def roll_back(
     """
     history = stage_history(session, stage)
     target = history.rollback_target(to)
-    history.refuse_in_progress(target.identity, take_over=take_over)
+    digest, commit, name = target.release or "", target.commit or "", target.release_name
+    history.refuse_in_progress(digest, take_over=take_over)
     bucket = StageDeployment.bucket_of(stage, session)
-    if bucket is None or not target.release:
-        raise NotDelivered(
-            f"{stage} has no stored release of {target.name}, delivered {target.time}: check its "
-            f"commit out, and run: make release deliver STAGE={stage} ALLOW_OLDER=1"
-        )
-    say(f"rolling back to {target.name}, delivered {target.time}")
+    assert bucket  # it has the record of the target
+    say(f"rolling back to {name}, delivered {target.begun}")
     with (
-        stored_release(bucket, target.release, stage) as release,
+        stored_release(bucket, digest, stage) as release,
         open_assembly(release, stage) as assembly,
     ):
         deployment = StageDeployment(assembly, session, endpoints_only=True)
@@ -115,16 +109,10 @@ def roll_back(
         for stack in deployment.kept_stacks():
             say(f"! {stack} differs from this release, and is kept: deliver a release to change it")
         check_catalog_before(deployment)
-        with record_delivery(
-            deployment,
-            history,
-            ROLLBACK,
-            target.commit,
-            target.release,
-            rolls_back_to=target,
-            take_over=take_over,
+        with history.record(
+            deployment, ROLLBACK, commit=commit, release=digest, take_over=take_over
         ):
-            return target.name, _build_and_deploy(deployment, history, release)
+            return name, _build_and_deploy(deployment, history, release)
 
 
 def _build_and_deploy(
@@ -132,7 +120,7 @@ def _build_and_deploy(
 ) -> VerifiedStage:
     """Build, deploy, store and verify a release."""
     build_missing_archives(deployment)
-    history.refuse_superseded()
+    history.refuse_superseded(release.digest)
     try:
         deploy(deployment)
         _save(deployment, release)
@@ -160,14 +148,14 @@ def _save(deployment: StageDeployment, release: ReleaseArtefact) -> None:
         )
 
 
-def refuse_older_release(release: ReleaseArtefact, stage: str, live: Delivery | None) -> None:
+def refuse_older_release(release: ReleaseArtefact, stage: str, live: Event | None) -> None:
     """Raise `NotDelivered` if the commit of a release does not contain a stage's live commit."""
     if live is None or live.release == release.digest:
         return
     if live.commit not in (release.commit, *release.ancestors):
         raise NotDelivered(
-            f"{stage} serves {live.name}, delivered {live.time}, which is not among the last "
-            f"{len(release.ancestors)} commits of this release, {release.name}: this delivery "
+            f"{stage} serves {live.release_name}, delivered {live.begun}, which is not among the "
+            f"last {len(release.ancestors)} commits of this release, {release.name}: this delivery "
             "would revert it. Merge it, and deliver the release of the merge; if it was built in a "
             "shallow clone: git fetch --unshallow, and build it again. To go back: make rollback "
             f"STAGE={stage}. To revert it anyway: {ALLOW_OLDER_OPTION}"
@@ -176,12 +164,13 @@ def refuse_older_release(release: ReleaseArtefact, stage: str, live: Delivery | 
 
 def require_delivered_release(history: History, release: ReleaseArtefact) -> None:
     """Raise `NotDelivered` unless a release was delivered to the stage to promote from."""
-    outcomes = [
-        delivery.outcome for delivery in history.deliveries() if delivery.release == release.digest
-    ]
-    if outcomes and outcomes[-1] is DeliveryOutcome.DELIVERED:
-        return
-    state = f"ended as {outcomes[-1].value!r} in" if outcomes else "was not delivered to"
+    deliveries = history.deliveries()
+    events = [event for event in deliveries.entries if event.release == release.digest]
+    state = f"ended as {events[-1].result!r} in" if events else "was not delivered to"
+    if events and events[-1].result == DeliveryOutcome.DELIVERED:
+        if events[-1] in deliveries.remaining():
+            return
+        state = "was rolled back in"
     raise NotDelivered(
         f"release {release.name} {state} {history.stage}, and only a release that was delivered "
         f"there is promoted: make deliver STAGE={history.stage}"
@@ -216,13 +205,8 @@ def run_preflight(
 
 
 def stage_history(session: boto3.Session, stage: str) -> History:
-    """Return the record of a stage's deliveries, also if its parameter was deleted."""
-
-    def events() -> Iterator[Event]:
-        if bucket := model_bucket(session.client("cloudformation"), stage):
-            yield from stage_record.read(session.client("s3"), bucket, latest=RESTORED_EVENTS)
-
-    return History(session.client("ssm"), stage, events)
+    """Return the record of a stage's deliveries; `session` is in the stage's region."""
+    return History(stage, partial(StageDeployment.bucket_of, stage, session))
 
 
 def _refuse_deploys_by_hand(deployment: StageDeployment) -> None:

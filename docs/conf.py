@@ -24,7 +24,7 @@ autoapi_dirs = [
     "../platform_facts",
 ]
 autoapi_add_toctree_entry = False
-autoapi_ignore = ["*/tests/*", "*/bench/*", "*_handler/*"]
+autoapi_ignore = ["*/tests/*", "*_handler/*"]
 autoapi_options = ["imported-members", "members", "undoc-members"]
 autoapi_root = "api"
 suppress_warnings = ["autoapi.python_import_resolution"]  # constants of modules left out below
@@ -41,7 +41,6 @@ OTHER_PAGES = {
     "transitions": Path("../tests/transitions/transitions.md"),
     "local-sagemaker": Path("../local_sagemaker/docs/reference.md"),
     "local-sagemaker-faults": Path("../local_sagemaker/docs/faults.md"),
-    "local-sagemaker-coverage": Path("../local_sagemaker/docs/coverage.md"),
 }
 """Files of another folder that the site shows: an empty file here stands for each."""
 for _name in OTHER_PAGES:

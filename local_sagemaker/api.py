@@ -66,15 +66,17 @@ def not_emulated(operation: str) -> ApiError:
     )
 
 
-def refusal(path: str, headers: dict[str, str], body: bytes) -> Response | None:
+def refusal(
+    url: str, headers: dict[str, str], body: bytes, *, method: str = "POST"
+) -> Response | None:
     """Return the error response to an invalid request that ministack would answer, or None."""
     try:
-        request = protocols.parse(path, headers, body)
+        request = protocols.parse(url, headers, body, method=method)
         if request and request.shape:
             service, operation = request.service, request.operation
             check_request(request.members, request.shape, service=service, operation=operation)
     except ApiError as error:
-        return protocols.error_response_to(error, path, headers)
+        return protocols.error_response_to(error, url, headers)
     return None
 
 

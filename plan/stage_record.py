@@ -1,43 +1,37 @@
 """The record of a stage: its deliveries and model changes, with caller, time and result.
 
-The SSM parameter `/triton/STAGE/delivered` has the latest deliveries: the commits to roll back to,
-and a delivery in progress. It is overwritten.
-
 The folder `history/` of the stage's model bucket has two objects for every event: one written at
-its start, one at its end. They are never overwritten. A parameter would be too small (4 KB) for the
-versions of a stage's models (240 on an endpoint), and keeps only 100 versions (Systems Manager user
-guide, "Working with parameter versions").
+its start, one at its end. They are never overwritten. Their names begin with the time of the start
+and end with the action: deliveries are found without reading the other events, and a caller may be
+allowed to record only some actions.
 """
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 from uuid import uuid4
-
-from platform_facts.rules.catalog import deliveries_name
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-    from mypy_boto3_ssm import SSMClient
 
 FOLDER = "history/"
 START_SUFFIX, END_SUFFIX = ".json", ".ended.json"
+DELIVER, ROLLBACK = "deliver", "rollback-stage"
+"""The actions of deliveries."""
+MAX_RELEASES = 10
+"""Number of the latest delivered releases that a stage can be rolled back to."""
 MAX_DURATION = timedelta(hours=6)
 """A delivery that is `started` for longer was killed: no job and no session of the deploy role
-lasts longer (`stacks/time_budget.py`)."""
-
-
-class BrokenRecord(Exception):
-    """The parameter does not contain a list of deliveries."""
+lasts longer (`stages/time_budget.py`)."""
 
 
 class DeliveryOutcome(StrEnum):
-    """The outcome of a delivery.
+    """The result of a delivery.
 
     `STARTED`: in progress, or killed. `UNFINISHED`: ended while AWS was still changing the stage,
     or in an unknown state.
@@ -47,82 +41,8 @@ class DeliveryOutcome(StrEnum):
     DELIVERED = "delivered"
     FAILED = "failed"
     WRONG = "wrong"
+    CHANGED_BY_HAND = "changed by hand"
     UNFINISHED = "unfinished"
-    ROLLED_BACK = "rolled back"
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """The delivery of a release to the stage; `time` is its start in UTC.
-
-    `release` is a digest, empty in records of earlier versions, which deployed commits.
-    """
-
-    commit: str
-    time: str
-    outcome: DeliveryOutcome
-    release: str = ""
-
-    @property
-    def identity(self) -> str:
-        """What was deployed: the release, or the commit in records of earlier versions."""
-        return self.release or self.commit
-
-    @property
-    def name(self) -> str:
-        """The first characters of release and commit, for messages."""
-        commit = f"commit {self.commit[:12]}"
-        return f"release {self.release[:12]} ({commit})" if self.release else commit
-
-    def is_same_delivery(self, other: "Delivery") -> bool:
-        """Return whether both are the same delivery; outcomes may differ."""
-        return (self.commit, self.time) == (other.commit, other.time)
-
-
-@dataclass(frozen=True)
-class Deliveries:
-    """The deliveries in the parameter, the newest last."""
-
-    entries: tuple[Delivery, ...] = ()
-
-    def in_progress(self) -> Delivery | None:
-        """Return the delivery that is in progress, or was killed within the last hours."""
-        if not self.entries or self.entries[-1].outcome is not DeliveryOutcome.STARTED:
-            return None
-        age = datetime.now(UTC) - datetime.fromisoformat(self.entries[-1].time)
-        return self.entries[-1] if age < MAX_DURATION else None
-
-
-def read_deliveries(ssm: "SSMClient", stage: str) -> Deliveries:
-    """Return the latest deliveries of a stage; warn about invalid entries and skip them.
-
-    Raise `BrokenRecord` if the parameter does not contain a list of deliveries.
-    """
-    name = deliveries_name(stage)
-    try:
-        parameter = ssm.get_parameter(Name=name)["Parameter"]
-    except ssm.exceptions.ParameterNotFound:
-        return Deliveries()
-    try:
-        contents = list(json.loads(parameter["Value"])["deliveries"])
-    except (ValueError, KeyError, TypeError):
-        raise BrokenRecord(
-            f"{name} is not a list of deliveries: somebody has overwritten it. Restore one of its "
-            f"earlier values: aws ssm get-parameter-history --name {name}"
-        ) from None
-    entries = (_delivery(name, number, content) for number, content in enumerate(contents, 1))
-    return Deliveries(tuple(entry for entry in entries if entry))
-
-
-def _delivery(name: str, number: int, content: Any) -> Delivery | None:
-    try:
-        commit, time = content["commit"], content["time"]
-        datetime.now(UTC) - datetime.fromisoformat(time)  # TypeError if the time has no zone
-        outcome = DeliveryOutcome(content["outcome"])
-        return Delivery(str(commit), time, outcome, str(content.get("release", "")))
-    except (ValueError, KeyError, TypeError) as error:
-        _warn(f"{name}: delivery {number} is invalid ({error!r}): ignored")
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,12 +76,66 @@ class Event:
     @property
     def name(self) -> str:
         """The name of its objects, without the folder and the suffix."""
-        return f"{datetime.fromisoformat(self.begun):%Y%m%dT%H%M%S.%fZ}-{self.number}"
+        time = datetime.fromisoformat(self.begun)
+        return f"{time:%Y%m%dT%H%M%S.%fZ}-{self.number}-{self.action}"
+
+    @property
+    def release_name(self) -> str:
+        """The first characters of release and commit, for messages."""
+        return f"release {(self.release or '')[:12]} (commit {(self.commit or '')[:12]})"
 
     def is_end_of(self, start: "Event") -> bool:
         """Return whether `start` is this event before it ended."""
         result, message, stacks = start.result, start.message, start.stacks
         return replace(self, result=result, message=message, stacks=stacks, ended=None) == start
+
+
+@dataclass(frozen=True)
+class Deliveries:
+    """The latest deliveries of a stage, the newest last."""
+
+    entries: tuple[Event, ...] = ()
+
+    @classmethod
+    def read(cls, s3: "S3Client", bucket: str) -> Self:
+        """Return the deliveries of the last `MAX_RELEASES` releases, and those after them."""
+        entries, releases = list[Event](), set[str | None]()
+        for event in read(s3, bucket, actions=(DELIVER, ROLLBACK)):
+            entries.append(event)
+            if event.result == DeliveryOutcome.DELIVERED:
+                releases.add(event.release)
+            if len(releases) == MAX_RELEASES:
+                break
+        return cls(tuple(reversed(entries)))
+
+    def in_progress(self) -> Event | None:
+        """Return the delivery that is in progress, or was killed within the last hours."""
+        if not self.entries or self.entries[-1].result != DeliveryOutcome.STARTED:
+            return None
+        age = datetime.now(UTC) - datetime.fromisoformat(self.entries[-1].begun)
+        return self.entries[-1] if age < MAX_DURATION else None
+
+    def remaining(self) -> list[Event]:
+        """Return the deliveries without those that failed, and those that a rollback undid.
+
+        Failed deliveries changed nothing, or were rolled back by CloudFormation. The last of the
+        others is live.
+        """
+        remaining = list[Event]()
+        for event in self.entries:
+            if event.result == DeliveryOutcome.FAILED:
+                continue
+            target = event.release, DeliveryOutcome.DELIVERED
+            while event.action == ROLLBACK and remaining:
+                if (remaining[-1].release, remaining[-1].result) == target:
+                    break
+                remaining.pop()
+            remaining.append(event)
+        return remaining
+
+    def live(self) -> Event | None:
+        """Return the newest delivery whose release may be in service, None if there is none."""
+        return next(reversed(self.remaining()), None)
 
 
 def write(s3: "S3Client", bucket: str, event: Event) -> None:
@@ -175,14 +149,18 @@ def write(s3: "S3Client", bucket: str, event: Event) -> None:
     )
 
 
-def read(s3: "S3Client", bucket: str, *, latest: int | None = None) -> Iterator[Event]:
-    """Yield all events, or the `latest` ones, the newest first; warn about invalid objects.
+def read(
+    s3: "S3Client", bucket: str, *, actions: Collection[str] = (), latest: int | None = None
+) -> Iterator[Event]:
+    """Yield the events of `actions`, or all events, the newest first; at most the `latest` ones.
 
-    An end that does not match the event's start was not written by its process, and is ignored.
+    Warn about invalid objects. An end that does not match the event's start was not written by its
+    process, and is ignored.
     """
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=FOLDER)
     keys = {entry["Key"] for page in pages for entry in page.get("Contents", ())}
     names = {key.removesuffix(END_SUFFIX).removesuffix(START_SUFFIX) for key in keys}
+    suffixes = tuple(f"-{action}" for action in actions)
 
     def load(key: str) -> Event | None:
         if key not in keys:
@@ -196,6 +174,8 @@ def read(s3: "S3Client", bucket: str, *, latest: int | None = None) -> Iterator[
 
     def events() -> Iterator[Event]:
         for name in sorted(names, reverse=True):
+            if suffixes and not name.endswith(suffixes):
+                continue
             start, end = load(name + START_SUFFIX), load(name + END_SUFFIX)
             if start and end and not end.is_end_of(start):
                 path = f"s3://{bucket}/{name}{END_SUFFIX}"
@@ -219,10 +199,10 @@ def _event(content: bytes) -> Event | None:
             *event.stacks.values(),
             *(value for value in (event.commit, event.release, event.ended) if value is not None),
         )
-        datetime.fromisoformat(event.begun)
+        has_zone = datetime.fromisoformat(event.begun).tzinfo is not None
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-    return event if all(isinstance(value, str) for value in texts) else None
+    return event if has_zone and all(isinstance(value, str) for value in texts) else None
 
 
 def _warn(text: str) -> None:

@@ -46,12 +46,10 @@ class CostChange:
         """Both amounts, before and after; empty if no price is known."""
         if self.missing_prices:
             return ""
-        amounts = (
-            f"at {words} {_amounts(self, amount)}"
-            for words, amount in (("least", "minimum"), ("most", "maximum"))
-        )
+        least, most = _amounts(self, "minimum"), _amounts(self, "maximum")
+        amounts = least if least == most else f"at least {least}, at most {most}"
         runs = "runs until it is deleted: " if self.keeps_running else ""
-        return f"{runs}{', '.join(amounts)} USD a month"
+        return f"{runs}{amounts} USD a month"
 
 
 @dataclass(frozen=True)

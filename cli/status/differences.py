@@ -9,8 +9,7 @@ from cli.names import stage_of
 from delivery.aws import client
 from delivery.bucket import ArchiveBucket, model_bucket
 from delivery.drift import LiveDifference, last_delivery, live_differences, stacks_deployed_by_hand
-from plan import stage_record
-from plan.stage_record import DeliveryOutcome
+from plan.stage_record import Deliveries, DeliveryOutcome
 
 
 def read_differences(
@@ -55,8 +54,7 @@ def _deploys_by_hand(
 
 def _delivered_endpoints(s3: Any, bucket: str, stage: str) -> set[str]:
     """Return the endpoints with models in the newest successful delivery."""
-    deliveries = (event for event in stage_record.read(s3, bucket) if event.commit)
-    for event in deliveries:
+    for event in reversed(Deliveries.read(s3, bucket).entries):
         if event.result == DeliveryOutcome.DELIVERED:
             return {f"{stage}-{model.partition('/')[0]}" for model in event.versions}
     return set()

@@ -65,14 +65,15 @@ class Projects:
         """Return a project's settings. Raise `ApiError` if it does not exist."""
         with self._lock:
             if name not in self._projects:
-                raise ApiError("ResourceNotFoundException", f"Project cannot be found: {name}")
+                raise ApiError("ResourceNotFoundException", f"Project cannot be found: {arn(name)}")
             return copy.deepcopy(self._projects[name])
 
     def _create(self, request: Record) -> Record:
         name, now = request["name"], self._clock()
         with self._lock:
             if name in self._projects:
-                raise ApiError("ResourceAlreadyExistsException", f"Project already exists: {name}")
+                message = f"Project already exists: {arn(name)}"
+                raise ApiError("ResourceAlreadyExistsException", message)
             members = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
             return self._store({**request, **members, "lastModified": now})
 

@@ -10,7 +10,7 @@ from local_sagemaker.front.ministack import Ministack, request_body
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive, Send
 from local_sagemaker.sagemaker import invocations
 from local_sagemaker.sagemaker.invocations import Invocations
-from local_sagemaker.validation.protocols import Response, has_operation
+from local_sagemaker.validation.protocols import has_operation
 
 
 class Application:
@@ -41,8 +41,12 @@ class Application:
             service = self._services.get(prefix) if method == "POST" else None
             if service or has_operation(method, path, headers):
                 body = b"".join([part async for part in request_body(receive)])
+                query = scope["query_string"].decode("latin-1")
                 response = await asyncio.to_thread(
-                    _own_response, service, operation, path, headers, body
+                    lambda: (
+                        (service.answer(operation, body) if service else None)
+                        or refusal(f"{path}?{query}", headers, body, method=method)
+                    )
                 )
                 if response is not None:
                     return await send_response(send, response)
@@ -50,14 +54,3 @@ class Application:
         except ClientDisconnectedError:
             return None
         return await self._ministack(scope, receive, send)
-
-
-def _own_response(
-    service: JsonService | None, operation: str, path: str, headers: dict[str, str], body: bytes
-) -> Response | None:
-    """Return the response of a service of this package, or the refusal of an invalid request.
-
-    None means that ministack answers.
-    """
-    response = service.answer(operation, body) if service else None
-    return response or refusal(path, headers, body)

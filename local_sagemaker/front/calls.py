@@ -13,10 +13,10 @@ from ministack.core import iam_actions
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.front.ministack import request_body
 from local_sagemaker.hosting.invocation import Receive
+from local_sagemaker.validation.protocols import SIGNING_NAME
 
 CALLER = re.compile(r"arn:[\w:/+=,.@-]+|[a-z-]{1,64}")
 """A role's ARN, or a name set by a test. Session tokens of ministack's STS do not match."""
-SIGNING_NAME = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
 INVOKED_ENDPOINT = re.compile(r"/endpoints/([^/]+)/")
 SAGEMAKER_RESOURCES = {
     "InferenceComponentName": "inference-component",

@@ -9,7 +9,8 @@ from yarl import URL
 from local_sagemaker.api import send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive, Send
-from local_sagemaker.validation.protocols import error_response
+from local_sagemaker.validation.documented import correct_texts, error_texts
+from local_sagemaker.validation.protocols import error_response, signed_service
 
 # Hop-by-hop headers (RFC 9110, 7.6.1), and "expect", which uvicorn handles.
 _HOP_BY_HOP = frozenset(
@@ -29,6 +30,9 @@ class Ministack:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Forward one request; both bodies are streamed with backpressure."""
         response_started = False
+        service = signed_service(
+            dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+        )
         try:
             async with self._request(scope, receive) as response:
                 headers = [item for item in response.raw_headers if _is_forwarded(item[0].lower())]
@@ -38,6 +42,14 @@ class Ministack:
                     "headers": headers,
                 }
                 response_started = True
+                if not response.ok and service in error_texts():
+                    body = correct_texts(service, await response.read())
+                    start["headers"] = [
+                        *(item for item in headers if item[0].lower() != b"content-length"),
+                        (b"content-length", str(len(body)).encode()),
+                    ]
+                    await send(start)
+                    return await send({"type": "http.response.body", "body": body})
                 await send(start)
                 async for part in response.content.iter_any():
                     await send({"type": "http.response.body", "body": part, "more_body": True})

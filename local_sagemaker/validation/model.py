@@ -40,7 +40,7 @@ ERROR_CODES = {
     "sagemaker-runtime": "ValidationError",
     "service-quotas": "IllegalArgumentException",
     "sns": "InvalidParameter",
-    **dict.fromkeys(("cloudformation", "cloudwatch", "ec2", "iam", "sts"), "ValidationError"),
+    **dict.fromkeys(("cloudformation", "cloudwatch", "iam", "sts"), "ValidationError"),
 }
 """Service -> error code of an invalid request; others have ValidationException (API references)."""
 
@@ -85,6 +85,8 @@ def check_request(request: Any, shape: Shape, *, service: str = "", operation: s
     except RecursionError:
         raise ApiError("SerializationException", "The request is nested too deeply") from None
     missing = [violation.path for violation in violations if violation.value is None]
+    if violations and service == "ec2":
+        raise _ec2_error(violations[0], shape)
     if missing and service == "cloudwatch":  # sj26/sidekiq-cloudwatchmetrics#42
         names = (_form_name(path) for path in missing)
         message = "\n".join(f"The parameter {name} is required." for name in names)
@@ -93,8 +95,23 @@ def check_request(request: Any, shape: Shape, *, service: str = "", operation: s
         key = f"{service}:{operation}"
         for message, code in documented_problems(key, request, preceding=bool(violations)):
             raise ApiError(code or error_code(service), message)
+    if service == "lambda" and (runtimes := [v for v in violations if v.path == "runtime"]):
+        message = str(runtimes[0]).replace(f"'{runtimes[0].value}'", runtimes[0].value)
+        raise ApiError("InvalidParameterValueException", f"{message} or be a valid ARN")
     if violations:
         raise ApiError(error_code(service), _message(violations, service))
+
+
+def _ec2_error(violation: BrokenConstraint, shape: Any) -> ApiError:
+    """Return EC2's error (API reference of EC2, "Error codes for the Amazon EC2 API")."""
+    path, value, constraint, _ = violation
+    if value is None:
+        member = shape.members.get(path[:1].upper() + path[1:])
+        name = member.serialization.get("name", path) if member else path
+        message = f"The request must contain the parameter {name[:1].upper()}{name[1:]}"
+        return ApiError("MissingParameter", message)
+    message = f"Value ({value}) for parameter {path} is invalid. {constraint}"
+    return ApiError("InvalidParameterValue", message)
 
 
 def _message(violations: list[BrokenConstraint], service: str) -> str:
@@ -184,7 +201,7 @@ def _violated(value: Any, shape: Shape) -> Iterator[str]:
     size = value if isinstance(value, int | float) else None
     if shape.type_name == "blob":
         size = len(value if isinstance(value, bytes) else b64decode(value))
-    elif isinstance(value, str | list | dict):
+    elif isinstance(value, list | dict) or (isinstance(value, str) and shape.type_name == "string"):
         size = len(value)
     if size is not None and size > metadata.get("max", size):
         yield messages["max"]
@@ -201,6 +218,8 @@ def _violated(value: Any, shape: Shape) -> Iterator[str]:
 def _check_type(value: Any, shape: Shape) -> None:
     """Raise `ApiError` for a value of another type, or one that its type cannot hold."""
     kind = shape.type_name
+    if kind in ("float", "double") and value in ("NaN", "Infinity", "-Infinity"):
+        return
     expected = _TYPES.get(kind, (str,))
     is_of_type = isinstance(value, expected) and isinstance(value, bool) is (kind == "boolean")
     if is_of_type and not (kind in _INTEGERS and abs(value) >= _INTEGERS[kind]):

@@ -1,6 +1,6 @@
-"""Requests of AWS's JSON, Query, EC2 and CBOR protocols, and error responses to them.
+"""Requests of AWS's JSON, Query, EC2 and CBOR protocols and of Lambda, and error responses to them.
 
-Requests of REST protocols (S3, Lambda) are not parsed: ministack validates them.
+Requests of S3 are not parsed: ministack validates them.
 """
 
 import json
@@ -9,7 +9,7 @@ import re
 from functools import cache
 from io import BufferedReader, BytesIO
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 import botocore.session
@@ -21,7 +21,7 @@ from local_sagemaker.errors import ApiError
 Response = tuple[int, dict[str, str], bytes]
 """Status, headers and body of an HTTP response."""
 
-_SIGNING_NAME = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
+SIGNING_NAME = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
 SERVICE_NAMES = {
     "monitoring": "cloudwatch",
     "servicequotas": "service-quotas",
@@ -47,21 +47,33 @@ def service_model(service: str) -> ServiceModel:
     return botocore.session.get_session().get_service_model(service)
 
 
+def signed_service(authorization: str) -> str:
+    """Return botocore's name of the service that a request is signed for, or ""."""
+    signature = SIGNING_NAME.search(authorization)
+    return SERVICE_NAMES.get(signature[1], signature[1]) if signature else ""
+
+
 def has_operation(method: str, path: str, headers: dict[str, str]) -> bool:
     """Return whether a request has one of these protocols."""
     is_form = headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
     is_cbor = headers.get("smithy-protocol") == "rpc-v2-cbor"
+    if signed_service(headers.get("authorization", "")) == "lambda":
+        return True
     return method == "POST" and (
         is_cbor or (path == "/" and (is_form or "x-amz-target" in headers))
     )
 
 
-def parse(path: str, headers: dict[str, str], body: bytes) -> ParsedRequest | None:
-    """Return a request, or None if service or operation are unknown. Raise `ApiError`."""
-    signature = _SIGNING_NAME.search(headers.get("authorization", ""))
-    if signature is None:
-        return None
-    service = SERVICE_NAMES.get(signature[1], signature[1])
+def parse(
+    url: str, headers: dict[str, str], body: bytes, *, method: str = "POST"
+) -> ParsedRequest | None:
+    """Return a request, or None if service or operation are unknown. Raise `ApiError`.
+
+    `url` is the path, with the query if the request has one.
+    """
+    service, path = signed_service(headers.get("authorization", "")), urlsplit(url).path
+    if service == "lambda":
+        return _parse_lambda(method, url, headers, body)
     try:
         model = service_model(service)
         if "x-amz-target" in headers:
@@ -82,6 +94,35 @@ def parse(path: str, headers: dict[str, str], body: bytes) -> ParsedRequest | No
     if "x-amz-target" not in headers and not _CBOR_PATH.fullmatch(path):
         members = _members(members, shape, "", is_ec2=service == "ec2") if shape else {}
     return ParsedRequest(service, operation, members, shape)
+
+
+def _parse_lambda(
+    method: str, url: str, headers: dict[str, str], body: bytes
+) -> ParsedRequest | None:
+    """Return a request of the REST protocol, by the method and URI that botocore's model has."""
+    path, query = urlsplit(url).path, parse_qs(urlsplit(url).query, keep_blank_values=True)
+    model = service_model("lambda")
+    for operation in map(model.operation_model, model.operation_names):
+        uri = urlsplit(operation.http["requestUri"]).path.rstrip("/")
+        match = re.fullmatch(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", uri) + "/?", path)
+        if match and method == operation.http["method"]:
+            break
+    else:
+        return None
+    shape: Any = operation.input_shape
+    members: Any = {name: unquote(value) for name, value in match.groupdict().items()}
+    payload = shape.serialization.get("payload")
+    if payload and body:
+        members[payload] = body
+    elif body:
+        members |= parse_json(body)
+    for name, member in shape.members.items():
+        place, key = (member.serialization.get(item, "") for item in ("location", "name"))
+        if place == "querystring" and key in query:
+            members[name] = _scalar(query[key][-1], member.type_name)
+        if place == "header" and key.lower() in headers:
+            members[name] = _scalar(headers[key.lower()], member.type_name)
+    return ParsedRequest("lambda", operation.name, members, shape)
 
 
 def parse_json(body: bytes) -> Any:
@@ -200,7 +241,8 @@ def error_response(error: ApiError) -> Response:
 
 def error_response_to(error: ApiError, path: str, headers: dict[str, str]) -> Response:
     """Return the error response to a request, in the protocol of the request."""
-    if "x-amz-target" in headers:
+    is_lambda = signed_service(headers.get("authorization", "")) == "lambda"
+    if "x-amz-target" in headers or is_lambda:
         return error_response(error)
     if _CBOR_PATH.fullmatch(path):
         pairs = (_cbor_text("__type"), _cbor_text(error.code), _cbor_text("message"))

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import platform_facts
 from model_build.checks import backends, batching, layout, recipes, tensors
-from model_build.checks.engine_precisions import engine_precisions
 from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import (
     ensemble_settings,
@@ -87,7 +86,7 @@ RECIPE_RULES = (
 ROW_RULES = (recipes.recipe_sources,)
 """Rules that compare a recipe with the source files; for a table, for each row."""
 
-TARGET_RULES = (environment_versions, backends.target_backends, engine_precisions)
+TARGET_RULES = (environment_versions, backends.target_backends)
 """Rules that compare a model's source with its build target."""
 
 

@@ -73,7 +73,6 @@ def run(options: argparse.Namespace) -> Outcome:
     for plan in plans:
         for problem in check_decoupled_model(plan.name, plan.is_decoupled, inference_type=None):
             raise BuildError(problem.message)
-    check_no_delivery_in_progress(options)
     publisher = _Publisher(options)
     with ExitStack() as stack:
         stack.callback(publisher.record)
@@ -107,6 +106,7 @@ class _Publisher:
         self._catalog = Catalog(boto3.client("dynamodb"), options.stage, options.endpoint)
         self._endpoint_name = self._catalog.endpoint_name()
         self._prefixes = served_prefixes(self._endpoint_name)
+        check_no_delivery_in_progress(options, self._prefixes[0].bucket)
         self._engines = {
             prefix.bucket: stage_engines(prefix.bucket, stage=options.stage)
             for prefix in self._prefixes
@@ -179,7 +179,7 @@ class _Publisher:
                 f"{self._endpoint_name} was updated during the build and now loads archives from "
                 "another prefix. The catalog is unchanged: publish again"
             )
-        check_no_delivery_in_progress(self._options)
+        check_no_delivery_in_progress(self._options, self._prefixes[0].bucket)
 
 
 def catalog_entry(plan: ModelPlan, endpoint_name: str, target_model: str) -> Entry:

@@ -45,10 +45,10 @@ def run(options: argparse.Namespace) -> Outcome:
 
     Archives and their manifests are deleted below all prefixes of the endpoint.
     """
-    check_no_delivery_in_progress(options)
     catalog = Catalog(boto3.client("dynamodb"), options.stage, options.endpoint)
     endpoint_name = catalog.endpoint_name()
     prefixes = served_prefixes(endpoint_name)
+    check_no_delivery_in_progress(options, prefixes[0].bucket)
     archive_name = file_name(options.model, options.version)
     archives = (archive_name, PUBLISHED_PREFIX + archive_name)
     for name, revision in catalog.current([options.model]).items():

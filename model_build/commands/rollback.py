@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> Outcome:
             f"{_list_versions(history)}"
         )
     earlier = candidates[-1]
-    check_no_delivery_in_progress(options)
     prefixes = served_prefixes(current.entry["endpoint"])
+    check_no_delivery_in_progress(options, prefixes[0].bucket)
     _require_archives(earlier.entry, prefixes)
     # Selecting a version that was rolled back before counts as publishing.
     is_predecessor = earlier.version in {version.version for version in predecessors}

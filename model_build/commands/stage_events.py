@@ -11,7 +11,7 @@ from model_build.errors import BuildError
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 from plan import stage_record
 from plan.catalog import Catalog, Cause, ChangedMeanwhile, Entry, Revision
-from plan.stage_record import BrokenRecord, Deliveries, DeliveryOutcome, Event
+from plan.stage_record import MAX_RELEASES, Deliveries, DeliveryOutcome, Event
 
 
 def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
@@ -20,47 +20,35 @@ def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
     return archive_prefixes(*clients, endpoint_name)
 
 
-def check_no_delivery_in_progress(options: argparse.Namespace) -> None:
+def check_no_delivery_in_progress(options: argparse.Namespace, bucket: str) -> None:
     """Raise `BuildError` during a delivery of the stage, without `--during-delivery`.
 
     A delivery compares the catalog with its commit at its beginning and at its end.
     """
     stage = options.stage
-    delivery = _read_deliveries(stage).in_progress()
+    delivery = Deliveries.read(boto3.client("s3"), bucket).in_progress()
     if delivery and not options.during_delivery:
         raise BuildError(
-            f"a delivery of commit {delivery.commit[:12]} to {stage} is in progress since "
-            f"{delivery.time}: wait until it ends (tritonsm history {stage}). If it was "
+            f"a delivery of {delivery.release_name} to {stage} is in progress since "
+            f"{delivery.begun}: wait until it ends (tritonsm history {stage}). If it was "
             f"killed, make deliver STAGE={stage} resumes it; --during-delivery ignores it"
         )
 
 
 def check_version_not_delivered(options: argparse.Namespace, bucket: str) -> None:
-    """Raise `BuildError` if the version belongs to a commit that the stage can be rolled back to.
+    """Raise `BuildError` if the version belongs to a release that the stage can be rolled back to.
 
-    These commits include the live commit. If the list of deliveries was deleted, each commit with
-    an event counts.
+    These releases include the live one.
     """
-    deliveries = _read_deliveries(options.stage).entries
-    commits = {
-        delivery.commit for delivery in deliveries if delivery.outcome is not DeliveryOutcome.FAILED
-    }
     name = f"{options.endpoint}/{options.model}"
-    for event in stage_record.read(boto3.client("s3"), bucket):
-        commit = event.commit if not deliveries or event.commit in commits else None
-        if commit and event.versions.get(name) == options.version:
+    for event in Deliveries.read(boto3.client("s3"), bucket).entries:
+        is_kept = event.result != DeliveryOutcome.FAILED
+        if is_kept and event.versions.get(name) == options.version:
             raise BuildError(
-                f"commit {commit[:12]}, delivered {event.begun}, has version "
-                f"{options.version} of {name}, and {options.stage} may be rolled back to it: the "
-                "last ten deliveries keep theirs"
+                f"{event.release_name}, delivered {event.begun}, has version {options.version} of "
+                f"{name}, and {options.stage} may be rolled back to it: the last {MAX_RELEASES} "
+                "releases keep theirs"
             )
-
-
-def _read_deliveries(stage: str) -> Deliveries:
-    try:
-        return stage_record.read_deliveries(boto3.client("ssm"), stage)
-    except BrokenRecord as error:
-        raise BuildError(str(error)) from None
 
 
 def make_current(

@@ -1,14 +1,16 @@
-"""Hardware compatibility between the GPU that compiles an engine and the GPU that serves it."""
+"""The GPUs and releases for which engines can be compiled."""
 
 from typing import Literal
 
 from packaging.version import Version
 
 from model_build.errors import BuildError
-from platform_facts import AMPERE, ComputeCapability, Release, oldest_release, releases
+from model_build.target import newer_release_hint
+from platform_facts import AMPERE, ComputeCapability, Release
 
-FIRST_WITH_LEVELS = Version("8.6")
-"""The first TensorRT with compatibility levels (TensorRT, samples/common/sampleOptions.cpp)."""
+FIRST_TENSORRT = Version("10")
+"""The first TensorRT with strongly typed networks and BF16: tests/gpu_stand_in records that the
+bindings of 8.6 have neither, and those of 10 both."""
 
 Level = Literal["none", "ampere-plus"]
 """TensorRT's HardwareCompatibilityLevel: with `none`, engines run on the builder's kind of GPU."""
@@ -23,6 +25,12 @@ def compatibility_level(
     AMPERE_PLUS engines are compiled on and run on GPUs of compute capability 8.0 and newer; they
     may be slower than engines for one kind of GPU.
     """
+    if not _can_compile(release):
+        raise BuildError(
+            f"an engine cannot be compiled for Triton {release.name}, whose TensorRT is "
+            f"{release.tensorrt or 'not known'}: serve the model as ONNX or TorchScript, which "
+            f"need no engine{newer_release_hint(_can_compile)}"
+        )
     if target_gpu == builder_gpu:
         return "none"
     if not (target_gpu >= AMPERE and builder_gpu >= AMPERE):
@@ -32,29 +40,8 @@ def compatibility_level(
             f"instance type with a GPU of {AMPERE} or newer (ml.g5 has 8.6), or serve the model as "
             "ONNX or TorchScript, which need no engine"
         )
-    if _lacks_levels(release):
-        first = oldest_release(lambda release: not _lacks_levels(release))
-        assert first is not None
-        raise BuildError(
-            f"an engine for compute capability {target_gpu} cannot be compiled on a builder with "
-            f"{builder_gpu} for Triton {release.name}: TensorRT compiles across kinds of GPUs "
-            f"since {FIRST_WITH_LEVELS}. Choose Triton {first.name} or newer, or an instance type "
-            f"with a GPU of {builder_gpu}, or serve the model as ONNX or TorchScript, which need "
-            "no engine"
-        )
     return "ampere-plus"
 
 
-def _lacks_levels(release: Release) -> bool:
-    """Return whether a release's TensorRT has no compatibility levels.
-
-    Some releases have no known TensorRT version: they count as no newer than the next release. The
-    first with levels is 23.05: it has 8.6.1 according to images that are built on
-    nvcr.io/nvidia/tensorrt:23.05-py3 (jolibrain/deepdetect).
-    """
-    older = (
-        release.name
-        for release in releases()
-        if release.tensorrt and Version(release.tensorrt) < FIRST_WITH_LEVELS
-    )
-    return release.name <= max(older)
+def _can_compile(release: Release) -> bool:
+    return release.tensorrt is not None and Version(release.tensorrt) >= FIRST_TENSORRT

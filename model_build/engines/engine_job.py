@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 
 import platform_facts
 from model_build.engines.compatibility import Level
-from model_build.errors import BuildError
 from model_build.gpu_step import job as gpu_job
 from model_build.gpu_step.files import RawTensor, sha256
 from model_build.recipe_values import Gate, Strict
@@ -96,13 +95,9 @@ def write_job(
 ) -> EngineJob:
     """Write a job that compiles `onnx_file` on a GPU of `compute_capability` and runs `cases`.
 
-    Raises `BuildError` if the release's TensorRT version is not known.
+    `compatibility_level` refuses a release whose TensorRT is not known.
     """
-    if release.tensorrt is None:
-        raise BuildError(
-            f"the TensorRT version of Triton {release.name} is not known, so no engine can be "
-            "compiled for it: choose a newer release, or serve the model as ONNX"
-        )
+    assert release.tensorrt is not None
     folder.mkdir(parents=True)
     shutil.copyfile(onnx_file, folder / gpu_job.ONNX)
     job = gpu_job.Job(

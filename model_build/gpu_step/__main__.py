@@ -1,7 +1,5 @@
 """Compile one engine job, run the engine on the job's inputs, and write the result."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import platform

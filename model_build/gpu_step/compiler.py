@@ -1,11 +1,9 @@
-"""Compilation of engines with TensorRT's builder, for versions 8.6, 10 and 11.
+"""Compilation of engines with TensorRT's builder, for versions 10 and 11.
 
-TensorRT 8.6 needs builder flags for FP16 and INT8. From 10 on, networks can be strongly typed; in
-11 they always are, without these flags. So the ONNX files have the types FP16 and BF16, and Q/DQ
-nodes for INT8, for every version. TF32 is a way to compute with FP32, and a flag in all versions.
+Networks are strongly typed: TensorRT 11 has no others, and no builder flags for FP16 and INT8. So
+the ONNX files have the types FP16 and BF16, and Q/DQ nodes for INT8. TF32 is a way to compute with
+FP32, and a flag.
 """
-
-from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,6 @@ from .job import AMPERE_PLUS, Job
 from .logger import TensorRtLog
 
 MIB = 1024 * 1024
-FLAGS = {"fp16": "FP16", "int8": "INT8"}
-"""Builder flags of networks without strong types, by precision; 8.6 has none for BF16."""
 
 
 def compile_engine(
@@ -28,11 +24,9 @@ def compile_engine(
     TensorRT.
     """
     builder = trt.Builder(log.logger)
-    network = builder.create_network(_network_flags(trt))
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
     _parse_onnx(trt, network, log.logger, onnx_file)
     config = builder.create_builder_config()
-    if job.precision in FLAGS and not _is_strongly_typed(trt):
-        config.set_flag(getattr(trt.BuilderFlag, FLAGS[job.precision]))
     if job.precision == "fp32":
         config.clear_flag(trt.BuilderFlag.TF32)  # on by default, with a mantissa of 10 bits
     if job.precision == "tf32":
@@ -77,17 +71,6 @@ def _set_timing_cache(config: Any, content: bytes, log: TensorRtLog) -> None:
     config.set_timing_cache(config.create_timing_cache(b""), False)
 
 
-def _network_flags(trt: Any) -> int:
-    flags = trt.NetworkDefinitionCreationFlag
-    flag = flags.STRONGLY_TYPED if _is_strongly_typed(trt) else flags.EXPLICIT_BATCH
-    return 1 << int(flag)
-
-
-def _is_strongly_typed(trt: Any) -> bool:
-    """Return whether networks take all precisions from the ONNX file."""
-    return hasattr(trt.NetworkDefinitionCreationFlag, "STRONGLY_TYPED")
-
-
 def _add_profile(builder: Any, config: Any, profile: dict[str, dict[str, list[int]]]) -> None:
     shapes = builder.create_optimization_profile()
     try:
@@ -120,9 +103,6 @@ def _parse_onnx(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
 
 
 def _describe_node(error: Any) -> str:
-    """Return the node of a parser's error; versions before 10 have only its number."""
-    node = f"node {error.node()}"
-    if hasattr(error, "node_name"):
-        node += f" {error.node_name()} ({error.node_operator()})"
-        node += "".join(f" in {function}" for function in error.local_function_stack())
-    return node
+    """Return the node of a parser's error."""
+    node = f"node {error.node()} {error.node_name()} ({error.node_operator()})"
+    return node + "".join(f" in {function}" for function in error.local_function_stack())

@@ -4,8 +4,6 @@ Functions, constants and error codes are those of CUDA's cuda.h (CUDA Driver API
 that the library exports since CUDA 7.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re

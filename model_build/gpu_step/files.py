@@ -1,7 +1,5 @@
 """Files of jobs and results: tensors as raw bytes, verified by SHA-256."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An engine job: an ONNX file to compile, and inputs to run the engine on."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,8 +1,7 @@
 """Printing of TensorRT's messages, and collection of its errors."""
 
-from __future__ import annotations
-
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 _SHOWN_ERRORS = 3
 

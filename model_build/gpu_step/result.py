@@ -1,10 +1,9 @@
 """The result of the GPU step: the plan, the engine's outputs, and the machine."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 from .errors import StepError
 from .files import RawTensor, check_sha256, read_tensor

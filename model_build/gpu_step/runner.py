@@ -1,6 +1,4 @@
-"""Execution of TensorRT engines on tensors in files, for versions 8.6 to 11."""
-
-from __future__ import annotations
+"""Execution of TensorRT engines on tensors in files, for versions 10 and 11."""
 
 import hashlib
 import time
@@ -93,7 +91,7 @@ class EngineRunner:
                 for smallest, _, largest in [
                     self._engine.get_tensor_profile_shape(tensor.name, index)
                 ]
-                for low, size, high in zip(smallest, tensor.shape, largest)
+                for low, size, high in zip(smallest, tensor.shape, largest, strict=False)
             ):
                 if not self._context.set_optimization_profile_async(index, 0):
                     raise StepError(

@@ -30,11 +30,6 @@ def list_text(entries: Iterable[str]) -> str:
     return "".join(sorted(f"{entry}\n" for entry in entries))
 
 
-def deliveries_name(stage: str) -> str:
-    """Return the name of the parameter that lists a stage's deliveries."""
-    return f"/triton/{stage}/delivered"
-
-
 class TensorSpec(TypedDict):
     """An input or output: KServe v2 datatype, and shape with -1 for variable dimensions."""
 

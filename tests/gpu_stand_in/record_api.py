@@ -2,8 +2,8 @@
 
     LD_LIBRARY_PATH=STUBS PYTHONPATH=UNPACKED_WHEEL python record_api.py MODULE > api-VERSION.json
 
-MODULE is `tensorrt` (a full wheel; Python 3.10 for 8.6.0) or `tensorrt_bindings` (the wheel
-tensorrt-cu12-bindings of PyPI). The bindings can be imported without a GPU and without the TensorRT
+MODULE is `tensorrt` (a full wheel) or `tensorrt_bindings` (the wheel tensorrt-cu12-bindings of
+PyPI). The bindings can be imported without a GPU and without the TensorRT
 libraries if STUBS contains empty libraries of the same names (libnvinfer.so.10,
 libnvinfer_plugin.so.10, libnvonnxparser.so.10) that define the C functions used by the bindings.
 Only names, enum numbers and pybind11 signatures are read; nothing is built or run.

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-VERSIONS = ("8.6.0", "10.16.1.11", "11.4.0.106")
+VERSIONS = ("10.16.1.11", "11.4.0.106")
 
 Surface = dict[str, dict[str, int | str]]
 

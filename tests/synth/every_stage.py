@@ -111,10 +111,10 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
     },
     "old": {
         "region": "us-east-1",
-        "release": "22.12",
+        "release": "23.05",
         "production": True,
         "notify": {"email": ["a@example.com"]},
-        "endpoints": {"text": _with(instance_count=2)},
+        "endpoints": {"text": _with(instance_count=2, instance_type="ml.c5.xlarge")},
     },
     "pooled": {
         "region": "us-east-1",

@@ -56,7 +56,6 @@ def test_table_and_its_items_are_the_same_everywhere(templates: Templates) -> No
     for handler in ("catalog_handler", "update_handler"):
         code = Path("constructs/triton_sagemaker", handler, "index.py").read_text()
         assert f'"{catalog.INDEX}"' in code
-    assert catalog.deliveries_name("prod") == "/triton/prod/delivered"
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
-"""Cost of a synthesis as counts of jsii calls, template bytes and processes.
+"""Cost of a synthesis as counts of jsii calls and processes.
 
 Counts do not depend on the load of the machine. Most of the time goes to jsii calls.
 """
 
-import json
 import subprocess
 import sys
 from collections import Counter
@@ -19,10 +18,9 @@ from plan.document import Plan
 from platform_facts.rules import Keys, Rule
 from stacks import synthesise as synthesise_stage
 from tests.synth.conftest import CONTEXT
-from tools.bench.synth import add_endpoints, add_models
+from tools.bench.synth import add_endpoints
 
 MAX_CALLS_PER_ENDPOINT = 207
-MAX_BYTES_PER_MODEL = 1_030
 
 
 def synthesise(add: Callable[[App, str], None], number: int) -> Any:
@@ -53,14 +51,6 @@ def test_jsii_calls_per_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
         "an endpoint makes more jsii calls than before (an alarm costs about two): remove calls or "
         "raise MAX_CALLS_PER_ENDPOINT"
     )
-
-
-def test_template_bytes_per_model() -> None:
-    def size(models: int) -> int:
-        stack = synthesise(add_models, models).get_stack_by_name("dev-text")
-        return len(json.dumps(stack.template, indent=1))
-
-    assert (size(20) - size(10)) / 10 <= MAX_BYTES_PER_MODEL
 
 
 def test_synthesis_starts_only_the_jsii_process(monkeypatch: pytest.MonkeyPatch) -> None:

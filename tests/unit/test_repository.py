@@ -17,7 +17,8 @@ from delivery.permissions.markdown import render
 from local_sagemaker.prerequisites import IMAGE_PYTHON
 from platform_facts.rules.__main__ import page as rules_page
 from tests.articles import page as articles_page
-from tools.bench.page import render_files
+from tools.bench import BENCHMARKS
+from tools.bench.page import plot_path, render_page
 
 ROOT = Path(__file__).parents[2]
 LOCAL_SAGEMAKER = ROOT / "local_sagemaker"
@@ -119,8 +120,9 @@ def test_links_and_anchors_in_readme_and_docs_exist() -> None:
         pages |= {page: page.read_text() for page in folder.glob("*.md")}
     # `make docs` writes these: links to them would lead nowhere on GitHub.
     texts = {"rules.md": rules_page(), "permissions.md": render(), "articles.md": articles_page()}
-    written = {ROOT / "docs" / name: text for name, text in texts.items()} | render_files()
-    pages |= written
+    texts["performance.md"] = render_page()
+    pages |= {ROOT / "docs" / name: text for name, text in texts.items()}
+    written = {ROOT / "docs" / name for name in texts} | set(map(plot_path, BENCHMARKS))
     for page, text in pages.items():
         for link, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", text):
             target = (page.parent / link).resolve() if link else page

@@ -1,9 +1,10 @@
 """Invocations of one model with endpoint_client, boto3 and raw HTTP, and of Triton directly.
 
-endpoint_client encodes and decodes arrays; the others send a body that was encoded before. boto3
-and raw HTTP (on persistent connections) call the local SageMaker's InvokeEndpoint; "Triton" is raw
-HTTP to Triton in its network namespace. The Python model returns its input, immediately or after
-5 ms with 8 instances. Callers and servers share the machine.
+endpoint_client, and boto3 with tritonclient, encode and decode the same arrays; the others send a
+body that was encoded before. boto3 and raw HTTP (on persistent connections) call the local
+SageMaker's InvokeEndpoint; "Triton" is raw HTTP to Triton in its network namespace. The Python
+model returns its input, immediately or after 5 ms with 8 instances. Callers and servers share the
+machine.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ import boto3
 import numpy as np
 import uvloop
 from botocore.config import Config
+from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
 
 from endpoint_client import EndpointClient
 from local_sagemaker.serving import TritonServer, serve
@@ -30,6 +32,7 @@ from tests.catalog_items import create_table, write_entry
 from tools.bench.local_endpoint import NAME, echo_archive, host, local_sagemaker
 from tools.bench.turns import Results, Turn, cpu_seconds
 
+BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 TURNS = 3
 MODELS = {"trivial": (0, 1), "5-ms": (5, 8)}
 """Response time in milliseconds, and number of instances."""
@@ -70,10 +73,10 @@ def run(results: Results) -> None:
                 raw = RawHttp(connect, request(f"/endpoints/{NAME}/invocations"))
                 direct = RawHttp(triton.server.triton.connect, request(paths[archive]))
                 client_call = partial(client.invoke, name, {"X": array})
-                boto3_client_call = partial(boto3_call(body, content_type), archive)
+                boto3_client_call = partial(tritonclient_call, connect_boto3(), archive, array)
                 measures: dict[str, Callable[..., Turn]] = {
                     "endpoint_client": partial(measure_on_threads, client_call),
-                    "boto3": partial(measure_on_threads, boto3_client_call),
+                    "boto3, tritonclient": partial(measure_on_threads, boto3_client_call),
                     "InvokeEndpoint": raw.measure,
                     "Triton": direct.measure,
                 }
@@ -86,13 +89,33 @@ def run(results: Results) -> None:
                 results.alternate(f"{name}, {callers} callers, {size:,} bytes", sides, TURNS)
 
 
-def boto3_call(body: bytes, content_type: str) -> Callable[[str], object]:
-    """Return a function that invokes an archive's model with boto3."""
+def connect_boto3() -> Any:
+    """Return boto3's client of the endpoint, for many callers."""
     # AWS answers within 60 s; its developer guide recommends 70 s.
     config = Config(max_pool_connections=64, read_timeout=70, retries={"total_max_attempts": 1})
-    runtime: Any = boto3.client("sagemaker-runtime", config=config)
-    invoke = partial(runtime.invoke_endpoint, EndpointName=NAME, ContentType=content_type)
-    return lambda archive: invoke(TargetModel=archive, Body=body)["Body"].read()
+    return boto3.client("sagemaker-runtime", config=config)
+
+
+def boto3_call(body: bytes, content_type: str) -> Callable[[str], object]:
+    """Return a function that invokes an archive's model with a body that was encoded before."""
+    invoke = partial(
+        connect_boto3().invoke_endpoint, EndpointName=NAME, ContentType=content_type, Body=body
+    )
+    return lambda archive: invoke(TargetModel=archive)["Body"].read()
+
+
+def tritonclient_call(runtime: Any, archive: str, array: Any) -> object:
+    """Invoke an archive's model as AWS's examples do, and return the array of its answer."""
+    tensor = InferInput("X", array.shape, "UINT8")
+    tensor.set_data_from_numpy(array)
+    output = InferRequestedOutput("Y")
+    body, header = InferenceServerClient.generate_request_body([tensor], outputs=[output])
+    response = runtime.invoke_endpoint(
+        EndpointName=NAME, TargetModel=archive, Body=body, ContentType=f"{BINARY}{header}"
+    )
+    size = int(response["ContentType"].removeprefix(BINARY))
+    content = response["Body"].read()
+    return InferenceServerClient.parse_response_body(content, header_length=size).as_numpy("Y")
 
 
 def measure_on_threads(call: Callable[[], object], *, callers: int, seconds: float) -> Turn:
@@ -174,8 +197,7 @@ def _encode(array: Any) -> tuple[bytes, str]:
     inputs = [{**tensor, "parameters": {"binary_data_size": array.nbytes}}]
     content = {"inputs": inputs, "parameters": {"binary_data_output": True}}
     header = json.dumps(content).encode()
-    content_type = f"application/vnd.sagemaker-triton.binary+json;json-header-size={len(header)}"
-    return header + array.tobytes(), content_type
+    return header + array.tobytes(), f"{BINARY}{len(header)}"
 
 
 def _request(archive: str, body: bytes, content_type: str, path: str) -> bytes:

@@ -1,27 +1,17 @@
-"""Generator of docs/performance.md and its plots: `python -m tools.bench.page`."""
+"""Generator of docs/performance.md and its plots, for `make docs`: `python -m tools.bench.page`."""
 
 import ast
 import json
 import statistics
 from collections.abc import Iterator
-from html import escape
 from itertools import groupby
-from math import log2
 from pathlib import Path
 from typing import Any
 
-from tools.bench.turns import RESULTS, ROOT
+from tools.bench import BENCHMARKS
 
-BENCHMARKS = {
-    "synth": "Synthesis",
-    "build": "Building and publishing models",
-    "review": "Review of a change",
-    "deploy": "Deploying to the local SageMaker",
-    "cold_start": "Cold start",
-    "endpoint": "Invocations",
-    "evictions": "Many models on one instance",
-}
-"""Titles of the benchmarks, by module."""
+ROOT = Path(__file__).parents[2]
+RESULTS = Path(__file__).with_name("results")
 PAGE = ROOT / "docs" / "performance.md"
 PLOTS = ROOT / "docs" / "images"
 INTRODUCTION = """\
@@ -40,34 +30,31 @@ model, processes of a synthesis](../tests/synth/test_counts.py), [processes of a
 deploy](../tests/unit/test_process_counts.py), and [requests to S3 per load of a
 model](../tests/local/test_load_counts.py).
 """
-BAR_HEIGHT, LABEL_WIDTH, PLOT_WIDTH = 14, 360, 760
-"""Sizes in pixels."""
-MAX_POWER = 5
-"""The longest bar is a factor of 2 ** MAX_POWER."""
 
 
 def write_page() -> None:
     """Write the page and the plots."""
-    for path, text in render_files().items():
-        path.write_text(text)
+    PAGE.write_text(render_page())
+    for name in BENCHMARKS:
+        _write_plot(_results(name)["rows"], plot_path(name))
 
 
-def render_files() -> dict[Path, str]:
-    """Return the contents of the page and of its plots, by path."""
-    contents = {
-        name: json.loads(path.read_text())
-        for name in BENCHMARKS
-        if (path := RESULTS / f"{name}.json").exists()
-    }
-    sections = [_render_section(name, content) for name, content in contents.items()]
-    plots = {
-        PLOTS / f"performance-{name}.svg": render_plot(content["rows"])
-        for name, content in contents.items()
-    }
-    return {PAGE: "\n".join([INTRODUCTION, *sections]), **plots}
+def render_page() -> str:
+    """Return the page."""
+    return "\n".join([INTRODUCTION, *(_render_section(name) for name in BENCHMARKS)])
 
 
-def _render_section(name: str, content: dict[str, Any]) -> str:
+def plot_path(name: str) -> Path:
+    """Return the file of a benchmark's plot."""
+    return PLOTS / f"performance-{name}.svg"
+
+
+def _results(name: str) -> Any:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def _render_section(name: str) -> str:
+    content = _results(name)
     module = ast.parse(Path(__file__).with_name(f"{name}.py").read_text())
     title = BENCHMARKS[name]
     machine, load = content["machine"], content["load_average"]
@@ -80,7 +67,7 @@ def _render_section(name: str, content: dict[str, Any]) -> str:
         f"{machine['cpus']} CPUs, {machine['memory_gib']} GiB, load average "
         f"{load['before'][0]:.1f} before and {load['after'][0]:.1f} after, "
         f"{content['seconds']} s. {versions}.\n\n"
-        f"![Factors of {title.lower()}](images/performance-{name}.svg)\n\n"
+        f"![Factors of {title.lower()}]({plot_path(name).relative_to(PAGE.parent)})\n\n"
         + "\n".join(_table(content["rows"]))
         + "\n"
     )
@@ -90,7 +77,7 @@ def _table(rows: list[dict[str, Any]]) -> Iterator[str]:
     for measures, group in groupby(rows, key=lambda row: tuple(row["turns"][0])):
         yield f"| Case | Side | {' | '.join(measures)} |"
         yield f"| --- | --- |{' --- |' * len(measures)}"
-        for row, factors in with_factors(list(group)):
+        for row, factors in _with_factors(list(group)):
             cells = [
                 _number(statistics.median(turn[measure] for turn in row["turns"]))
                 + (f" ({factors[measure]:.2f})" if measure in factors else "")
@@ -104,7 +91,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def with_factors(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
+def _with_factors(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
     """Yield each row with its factors by measure; the last row of a case has no factors."""
     for row, next_row in zip(rows, [*rows[1:], {"case": None}], strict=True):
         factors = {}
@@ -120,39 +107,29 @@ def with_factors(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], d
         yield row, factors
 
 
-def render_plot(rows: list[dict[str, Any]]) -> str:
-    """Return an SVG with a bar for the factor of each row's first measure.
+def _write_plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """Write an SVG with a bar for the factor of each row's first measure, on a logarithmic axis."""
+    from matplotlib.figure import Figure  # only in the environment of `make docs`
 
-    The axis is logarithmic; bars start at factor 1.
-    """
     bars = [
-        (f"{row['case']}: {row['side']}", next(iter(factors)), next(iter(factors.values())))
-        for row, factors in with_factors(rows)
+        (f"{row['case']}: {row['side']}", *next(iter(factors.items())))
+        for row, factors in _with_factors(rows)
         if factors
     ]
-    pixels_per_power = (PLOT_WIDTH - LABEL_WIDTH) / 2 / (MAX_POWER + 1)
-    axis = LABEL_WIDTH + pixels_per_power * (MAX_POWER + 1)
-    height = BAR_HEIGHT * len(bars) * 1.5 + 2 * BAR_HEIGHT
-    elements = []
-    for number, (label, measure, factor) in enumerate(bars):
-        y = BAR_HEIGHT * (1.5 * number + 1)
-        text = f'y="{y + BAR_HEIGHT - 3:.0f}" text-anchor="end"'
-        power = log2(factor) if factor > 0 else -MAX_POWER
-        length = max(-MAX_POWER, min(MAX_POWER, power)) * pixels_per_power
-        elements.append(
-            f'<text x="{LABEL_WIDTH - 8}" {text}>{escape(label)}</text>'
-            f'<rect x="{axis + min(length, 0):.1f}" y="{y:.0f}" width="{abs(length):.1f}" '
-            f'height="{BAR_HEIGHT}" fill="#4878a8"/>'
-            f'<text x="{PLOT_WIDTH + 80}" {text}>{factor:.2f} x {escape(measure)}</text>'
-        )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{PLOT_WIDTH + 90}" height="{height:.0f}" '
-        'font-family="sans-serif" font-size="11">\n'
-        '<rect width="100%" height="100%" fill="white"/>\n'
-        f'<line x1="{axis:.1f}" y1="0" x2="{axis:.1f}" y2="{height:.0f}" stroke="black"/>\n'
-        + "\n".join(elements)
-        + "\n</svg>\n"
+    figure = Figure(figsize=(8, 0.6 + 0.25 * len(bars)))
+    axes = figure.add_subplot(xscale="log", xlabel="factor")
+    labels, measures, factors = zip(*reversed(bars), strict=True)
+    # A bar starts at 1: twice as much and half as much are equally long.
+    drawn = axes.barh(range(len(bars)), [factor - 1 for factor in factors], left=1)
+    axes.bar_label(
+        drawn,
+        [f"{factor:.2f} x {name}" for factor, name in zip(factors, measures, strict=True)],
+        padding=3,
     )
+    axes.set_yticks(range(len(bars)), labels)
+    axes.axvline(1, color="black")
+    axes.margins(x=0.3)
+    figure.savefig(path, bbox_inches="tight")
 
 
 if __name__ == "__main__":

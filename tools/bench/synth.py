@@ -1,45 +1,101 @@
-"""`cdk synth` of stages, compared with the same templates written as raw resources.
+"""`cdk synth` of stages with many endpoints and with many models.
 
-The endpoints are copies of `text` of prod; the 240 models belong to `text` of dev. Validation is
-the CDK's validation of templates; local deployments and reviews use `--no-validation`.
+The endpoints are copies of `text` of prod; the alternative writes the same templates as raw
+resources. Validation is the CDK's validation of templates; local deployments and reviews use
+`--no-validation`. The models are served by one endpoint of dev; a row is of the table of one
+folder. Their alternative is a stage with one model: the template of 10,000 models has the same
+size.
 """
 
-import dataclasses
-import hashlib
+import gc
 import json
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
-from tools.bench.turns import Results, Turn, command
+from cli.new_model import PLACEHOLDER, TEMPLATES
+from cli.new_stage import write
+from tools.bench.turns import ROOT, Results, Turn, command
 
 if TYPE_CHECKING:  # processes import only the code that they measure
     from aws_cdk import App
 
-CASES = {
-    "1 endpoint": ("endpoints", 1, 2),
-    "20 endpoints": ("endpoints", 20, 2),
-    "100 endpoints": ("endpoints", 100, 1),
-    "240 models": ("models", 240, 1),
-}
-"""Kind and number of the elements, and turns, by case."""
+ENDPOINTS = {"1 endpoint": (1, 2), "100 endpoints": (100, 1)}
+"""Number of the endpoints, and turns, by case."""
+RECIPE = """\
+description: A model for each row
+for_each: rows.csv
+files:
+  model/1/weights.json: { to: copy, weights: "weights/{name}.json" }
+"""
+CODE = """\
+class TritonPythonModel:
+    def execute(self, requests):
+        return []
+"""
 
 
 def run(results: Results) -> None:
-    """Synthesise each case with this project's constructs and with raw resources."""
+    """Synthesise endpoints as constructs and as raw resources, and endpoints of many models."""
     with TemporaryDirectory() as scratch:
-        for case, (kind, number, turns) in [*CASES.items()][: 1 if results.quick else None]:
+        for case, (number, turns) in [*ENDPOINTS.items()][: 1 if results.quick else None]:
             ours, raw = Path(scratch, case, "ours"), Path(scratch, case, "raw")
             for validation in ("validation", "no-validation"):
                 sides = {
-                    "constructs": partial(_synth, kind, number, to=ours, option=validation),
+                    "constructs": partial(_synth, "endpoints", number, to=ours, option=validation),
                     "raw resources": partial(_synth, "raw", ours, to=raw, option=validation),
                 }
                 results.alternate(f"{case}, --{validation}", sides, turns)
             assert templates(ours) == templates(raw)
+        for case, write_models, number in (
+            ("folders", write_folders, 100 if results.quick else 1_000),
+            ("rows of a table", write_table, 1_000 if results.quick else 10_000),
+        ):
+            sides = {}
+            for count in (number, 1):
+                fleet, output = Path(scratch, f"{count} {case}"), Path(scratch, case, str(count))
+                write_stage(fleet, write_models(fleet / "models", count))
+                side = partial(_synth, "fleet", fleet, to=output, option="no-validation")
+                sides[f"{count:,} {case}"] = side
+            results.alternate(f"models as {case}", sides, 2)
+
+
+def write_folders(models: Path, count: int) -> list[str]:
+    """Write models that differ only in their names; return the names."""
+    template = TEMPLATES / "python"
+    files = [path for path in template.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    names = [f"model-{number:05}" for number in range(count)]
+    for name in names:
+        for path in files:
+            target = models / name / str(path.relative_to(template)).replace(PLACEHOLDER, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(path.read_text().replace(PLACEHOLDER, name))
+    return names
+
+
+def write_table(models: Path, count: int) -> list[str]:
+    """Write a model with a table; return its name."""
+    names = write_folders(models, 1)
+    (folder,) = models.iterdir()
+    rows = [f"row-{number:05}" for number in range(count)]
+    (folder / folder.name / "1" / "model.py").write_text(CODE)
+    (folder / "weights").mkdir()
+    for row in rows:
+        (folder / "weights" / f"{row}.json").write_text(f'"{row}"')
+    (folder / "rows.csv").write_text("".join(f"{row}\n" for row in ("name", *rows)))
+    (folder / "recipe.yaml").write_text(RECIPE.replace("model/1", f"{folder.name}/1"))
+    return names
+
+
+def write_stage(folder: Path, models: list[str]) -> None:
+    """Write the stage `fleet` with one endpoint of these models."""
+    stages = folder / "stages"
+    stages.mkdir()
+    (stages / "dev.yaml").write_text((ROOT / "stages" / "dev.yaml").read_text())
+    write("fleet", "dev", [f"all={','.join(models)}"], stages=stages, models=folder / "models")
 
 
 def templates(folder: Path) -> dict[str, Any]:
@@ -52,33 +108,22 @@ def templates(folder: Path) -> dict[str, Any]:
 
 def add_endpoints(app: "App", count: str) -> None:
     """Add the stacks of prod, with `count` copies of the endpoint `text` as its endpoints."""
-    _add_stage(app, "prod", {f"text-{number:03}": {} for number in range(int(count))})
-
-
-def add_models(app: "App", count: str) -> None:
-    """Add the stacks of dev, with one endpoint that serves `count` copies of `minilm`."""
-    from stages import plan
-
-    minilm = plan.planned_model("minilm")
-
-    def model(name: str) -> Any:
-        digest = hashlib.sha256(name.encode()).hexdigest()
-        return dataclasses.replace(minilm, name=name, digest=digest)
-
-    with patch.object(plan, "planned_model", model):
-        models = [f"model-{number:03}" for number in range(int(count))]
-        _add_stage(app, "dev", {"text": {"models": models}})
-
-
-def _add_stage(app: "App", name: str, endpoints: dict[str, dict[str, Any]]) -> None:
     from stacks import add_stacks
     from stages import load_stage
     from stages.plan import StagePlan
 
-    stage = load_stage(name)
-    text = stage.endpoints["text"]
-    changed = {key: text.model_copy(update=fields) for key, fields in endpoints.items()}
-    add_stacks(app, StagePlan.of(name, stage.model_copy(update={"endpoints": changed})))
+    stage = load_stage("prod")
+    endpoints = {f"text-{number:03}": stage.endpoints["text"] for number in range(int(count))}
+    add_stacks(app, StagePlan.of("prod", stage.model_copy(update={"endpoints": endpoints})))
+
+
+def add_fleet(app: "App", folder: str) -> None:
+    """Add the stacks of the stage and the models that stand in a folder."""
+    from stacks import add_stacks
+    from stages import load_stage, plan
+
+    plan.MODELS = Path(folder, "models")
+    add_stacks(app, plan.StagePlan.of("fleet", load_stage("fleet", Path(folder, "stages"))))
 
 
 def add_raw(app: "App", folder: str) -> None:
@@ -99,6 +144,13 @@ def add_raw(app: "App", folder: str) -> None:
             CfnOutput(stack, logical_id, value=value, export_name=export)
 
 
+ADDITIONS: dict[str, Callable[["App", str], None]] = {
+    "endpoints": add_endpoints,
+    "fleet": add_fleet,
+    "raw": add_raw,
+}
+
+
 def _synth(kind: str, argument: object, *, to: Path, option: str) -> Turn:
     app = f"{sys.executable} -m tools.bench.synth {kind} '{argument}'"
     return command("cdk", "synth", "--quiet", f"--{option}", "--app", app, "--output", to)
@@ -108,9 +160,10 @@ def _run_app(kind: str, argument: str) -> None:
     from aws_cdk import App
 
     app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
-    {"endpoints": add_endpoints, "models": add_models, "raw": add_raw}[kind](app, argument)
+    ADDITIONS[kind](app, argument)
     app.synth()
 
 
 if __name__ == "__main__":
+    gc.disable()  # as in app.py
     _run_app(*sys.argv[1:])

@@ -36,6 +36,8 @@ from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets
 from local_sagemaker.tests.support.waiting import eventually
+from local_sagemaker.validation.documented import correct_texts, error_texts
+from local_sagemaker.validation.protocols import signed_service
 
 Response = dict[str, Any]
 ENDPOINT = "http://127.0.0.1:4566"
@@ -181,7 +183,8 @@ class Account:
         service = self._services.get(prefix)
         response = service.answer(operation, body) if service else None
         lower = {name.lower(): value for name, value in headers.items()}
-        response = response or refusal(urlsplit(request.url).path, lower, body)
+        url = request.url.removeprefix(ENDPOINT)
+        response = response or refusal(url, lower, body, method=request.method)
         if response:
             status, response_headers, content = response
         else:
@@ -189,6 +192,9 @@ class Account:
                 status, response_headers, content = self._loop.run_until_complete(
                     _asgi(request.method, request.url, headers, body)
                 )
+            name = signed_service(lower.get("authorization", ""))
+            if status >= 400 and name in error_texts():
+                content = correct_texts(name, content)
         headers_dict: Any = HeadersDict(response_headers)
         return AWSResponse(request.url, status, headers_dict, _RawResponse(content))
 

@@ -40,7 +40,3 @@ def test_each_row_has_a_source() -> None:
     for row in coverage.rows():
         assert len(row.source.commit) >= 9
         assert row.source.path
-
-
-def test_coverage_table_is_current() -> None:
-    assert coverage.FILE.read_text() == coverage.page(), coverage.COMMAND

@@ -1,8 +1,8 @@
 """The conversion of FP32 ONNX files to FP16, BF16 and INT8, which keep their inputs and outputs.
 
-TensorRT 11 has no build flags for precisions, so the ONNX file must have the types, which older
-versions support too. Each function raises `BuildError` if the result is no valid model, before a
-GPU is used; the recipe's gate, which compares outputs, finds errors that are too large.
+TensorRT 11 has no build flags for precisions, so the ONNX file must have the types. Each function
+raises `BuildError` if the result is no valid model, before a GPU is used; the recipe's gate, which
+compares outputs, finds errors that are too large.
 """
 
 import warnings

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -119,31 +119,6 @@ class FakeAws:
 def _payload(content: dict[str, Any]) -> dict[str, Any]:
     body = json.dumps(content).encode()
     return {"Payload": StreamingBody(io.BytesIO(body), len(body))}
-
-
-class FakeSsm:
-    """The SSM parameter with the deliveries to prod; `values` are its versions."""
-
-    class exceptions:  # noqa: N801
-        class ParameterNotFound(ClientError):
-            pass
-
-    def __init__(self) -> None:
-        self.values: list[str] = []
-        self.before_put: list[Callable[[], object]] = []
-
-    def get_parameter(self, *, Name: str) -> dict[str, Any]:  # noqa: N803
-        assert Name == "/triton/prod/delivered"
-        if not self.values:
-            error: Any = {"Error": {"Code": "ParameterNotFound", "Message": Name}}
-            raise self.exceptions.ParameterNotFound(error, "GetParameter")
-        return {"Parameter": {"Value": self.values[-1]}}
-
-    def put_parameter(self, **parameter: Any) -> None:
-        if self.before_put:
-            self.before_put.pop()()
-        assert len(parameter["Value"]) <= 4096
-        self.values.append(parameter["Value"])
 
 
 class FakeCdk:

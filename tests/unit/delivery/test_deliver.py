@@ -20,11 +20,9 @@ class FakeHistory:
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def live_delivery(self) -> None: ...
-
     def refuse_in_progress(self, *_: Any, **__: Any) -> None: ...
 
-    def refuse_superseded(self) -> None:
+    def refuse_superseded(self, _: str) -> None:
         self.calls.append("refuse_superseded")
 
 

@@ -225,23 +225,6 @@ def client_error(operation: str, code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "no"}}, operation)
 
 
-class FakeSsm:
-    """SSM client of the deliveries; `values` maps parameters to their values."""
-
-    class exceptions:  # noqa: N801
-        class ParameterNotFound(ClientError):
-            pass
-
-    def __init__(self) -> None:
-        self.values: dict[str, str] = {}
-
-    def get_parameter(self, **request: Any) -> dict[str, Any]:
-        if request["Name"] not in self.values:
-            error: Any = {"Error": {"Code": "ParameterNotFound"}}
-            raise self.exceptions.ParameterNotFound(error, "GetParameter")
-        return {"Parameter": {"Value": self.values[request["Name"]]}}
-
-
 class FakeSts:
     """STS client of one IAM user."""
 

@@ -58,6 +58,7 @@ def put(s3: FakeS3, key: str, content: object) -> None:
         {"stage": "prod"},
         {"begun": 9999},
         {"begun": "once"},
+        {"begun": "2026-11-22T03:00:00"},
         {"versions": ["a"]},
         {"versions": {"a": 1}},
         {"who": None},
@@ -73,10 +74,10 @@ def test_invalid_object_is_ignored_with_a_warning(
     stage_record.write(s3.client, "bucket", valid)
     if isinstance(content, dict) and "stage" not in content:
         content = {**asdict(valid), **content}
-    put(s3, "99991231T000000.000000Z-0.json", content)
+    put(s3, "99991231T000000.000000Z-0-x.json", content)
     assert list(stage_record.read(s3.client, "bucket", latest=1)) == [valid]
     assert capsys.readouterr().err == (
-        "! s3://bucket/history/99991231T000000.000000Z-0.json is not an event of this stage: "
+        "! s3://bucket/history/99991231T000000.000000Z-0-x.json is not an event of this stage: "
         "ignored\n"
     )
 

@@ -67,12 +67,11 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
             files[f"prod/{path.relative_to(folder)}"] = path.read_bytes()
 
     history = SimpleNamespace(
-        live_delivery=lambda: None,
+        record=record,
         refuse_in_progress=lambda *_, **__: None,
-        refuse_superseded=lambda: None,
+        refuse_superseded=lambda _: None,
     )
     monkeypatch.setattr(delivering, "stage_history", lambda *_: history)
-    monkeypatch.setattr(delivering, "record_delivery", record)
     monkeypatch.setattr(delivering, "deploy", deploy)
     monkeypatch.setattr(StageDeployment, "wait_for_operations", lambda _: None)
     for step in ("run_preflight", "_refuse_deploys_by_hand", "check_catalog_before"):

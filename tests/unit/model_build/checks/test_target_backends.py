@@ -6,7 +6,6 @@ import pytest
 
 from model_build import BuildTarget, ModelSource
 from model_build.checks.backends import target_backends
-from model_build.checks.engine_precisions import engine_precisions
 
 TENSORS = "".join(
     f' {kind} [ {{ name: "{name}" data_type: TYPE_FP32 dims: [ 2 ] }} ]'
@@ -55,17 +54,3 @@ def test_plan_step_of_a_recipe_is_accepted_for_a_cpu(tmp_path: Path) -> None:
 def test_backend_missing_in_the_release_is_refused(tmp_path: Path) -> None:
     (line,) = messages(tmp_path, "cuda-25.09-sm86", 'platform: "tensorflow_savedmodel"')
     assert line.startswith("config.pbtxt:1: Triton 25.09 has no tensorflow backend; 25.02 was")
-
-
-@pytest.mark.parametrize(
-    ("target", "is_refused"),
-    [("cuda-24.03-sm86", True), ("cuda-24.09-sm86", False), ("cpu-24.03", False)],
-)
-def test_bf16_engine_needs_tensorrt_10(tmp_path: Path, target: str, is_refused: bool) -> None:
-    (tmp_path / "recipe.yaml").write_text(RECIPE.replace("fp16", "bf16"))
-    problems = [*engine_precisions(ModelSource(tmp_path), BuildTarget.parse(target))]
-    expected = (
-        "plan/1/model.plan: TensorRT 8.6.3 of Triton 24.03 has no BF16: write `precision: fp16`, "
-        "or choose Triton 24.05 or newer"
-    )
-    assert [message for _, message in problems] == [expected] * is_refused

@@ -21,7 +21,7 @@ from plan.stage_record import Event
 from platform_facts.rules.builds import BuildItem
 from platform_facts.rules.catalog import list_text, table_name
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
-from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm, FakeSts
+from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSts
 
 PREFIX = "text/cpu-24.09/"
 ENDPOINT = ("dev", "text")
@@ -34,7 +34,6 @@ class FakeAws:
     """Fake AWS services; the stage dev has the multi-model endpoint `text`."""
 
     s3: FakeS3 = field(default_factory=FakeS3)
-    ssm: FakeSsm = field(default_factory=FakeSsm)
     sagemaker: FakeSageMaker = field(default_factory=FakeSageMaker)
     cloudformation: FakeCloudFormation = field(default_factory=FakeCloudFormation)
     sts: FakeSts = field(default_factory=FakeSts)

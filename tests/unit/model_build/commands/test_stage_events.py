@@ -1,6 +1,5 @@
 """Commands that change a model, together with deliveries: locks, events and kept versions."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,12 +13,14 @@ _, OLD, NEW = VERSIONS
 COMMANDS = [("rollback", "minilm"), ("retire", "minilm", OLD)]
 
 
-def write_delivery(aws: FakeAws, outcome: str, *, age: timedelta = timedelta()) -> None:
-    """Write the delivery parameter of the stage: a delivery of a commit."""
-    time = (datetime.now(UTC) - age).isoformat(timespec="seconds")
-    deliveries = [{"commit": "a" * 40, "time": time, "outcome": outcome}]
-    record = json.dumps({"stack": "id", "deliveries": deliveries})
-    aws.ssm.values["/triton/dev/delivered"] = record
+def write_delivery(aws: FakeAws, result: str, *, age: timedelta = timedelta()) -> None:
+    """Record a delivery of a release that has the old version."""
+    begun = (datetime.now(UTC) - age).isoformat()
+    event = Event(stage="dev", action="deliver", who="ada", versions={"text/minilm": OLD},
+                  commit="a" * 40, release="1" * 64, begun=begun)  # fmt: skip
+    if result != "started":
+        event = event.end(result)
+    stage_record.write(aws.s3.client, "bucket", event)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda value: value[0])
@@ -28,9 +29,9 @@ def test_command_during_a_delivery_is_refused(
 ) -> None:
     write_delivery(deployed_minilm, "started")
     message = fail(command[0], *ENDPOINT, *command[1:])
-    assert message.startswith("a delivery of commit aaaaaaaaaaaa to dev is in progress since 20")
+    assert message.startswith("a delivery of release 111111111111 (commit aaaaaaaaaaaa) to dev is")
     assert "make deliver STAGE=dev resumes it; --during-delivery ignores it" in message
-    assert (deployed_minilm.writes, deployed_minilm.events) == ([], [])
+    assert (deployed_minilm.writes, len(deployed_minilm.events)) == ([], 1)
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("publish",)], ids=lambda command: command[0])
@@ -58,13 +59,14 @@ def test_rollback_to_another_hosting_mode_is_refused(aws: FakeAws, fail: Fail) -
     assert aws.writes == []
 
 
-def test_killed_delivery_can_be_ignored_and_expires(
-    deployed_minilm: FakeAws, run_json: Data
-) -> None:
+def test_killed_delivery_can_be_ignored(deployed_minilm: FakeAws, run_json: Data) -> None:
     write_delivery(deployed_minilm, "started")
     assert run_json("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
+
+
+def test_killed_delivery_expires(deployed_minilm: FakeAws, run_json: Data) -> None:
     write_delivery(deployed_minilm, "started", age=stage_record.MAX_DURATION)
-    assert run_json("rollback", *ENDPOINT, "minilm", "--to", NEW)["version"] == NEW
+    assert run_json("rollback", *ENDPOINT, "minilm")["version"] == OLD
 
 
 def test_each_change_is_recorded_as_an_event(deployed_minilm: FakeAws, run_json: Data) -> None:
@@ -78,20 +80,17 @@ def test_each_change_is_recorded_as_an_event(deployed_minilm: FakeAws, run_json:
     assert {event.who for event in events} == {"arn:aws:iam::123456789012:user/ada"}
 
 
-@pytest.mark.parametrize("outcome", ["delivered", "rolled back", "wrong", None])
-def test_version_of_a_delivered_commit_is_not_retired(
-    outcome: str | None, deployed_minilm: FakeAws, fail: Fail
+@pytest.mark.parametrize("result", ["delivered", "wrong"])
+def test_version_of_a_delivered_release_is_not_retired(
+    result: str, deployed_minilm: FakeAws, fail: Fail
 ) -> None:
-    if outcome:  # otherwise the record was deleted
-        write_delivery(deployed_minilm, outcome)
-    write_event(deployed_minilm, "a" * 40)
+    write_delivery(deployed_minilm, result)
     message = fail("retire", *ENDPOINT, "minilm", OLD)
-    assert message.startswith("commit aaaaaaaaaaaa, delivered 20")
+    assert message.startswith("release 111111111111 (commit aaaaaaaaaaaa), delivered 20")
     assert f"{OLD} of text/minilm, and dev may be rolled back to it" in message
 
 
-def write_event(aws: FakeAws, commit: str) -> None:
-    """Record the delivery of a commit that has the old version."""
-    versions = {"text/minilm": OLD}
-    event = Event(stage="dev", action="deliver", who="ada", versions=versions, commit=commit)
-    stage_record.write(aws.s3.client, "bucket", event.end("delivered"))
+def test_version_of_a_failed_delivery_is_retired(deployed_minilm: FakeAws, run_json: Data) -> None:
+    write_delivery(deployed_minilm, "failed")
+    run_json("retire", *ENDPOINT, "minilm", OLD)
+    assert [event.action for event in deployed_minilm.events] == ["retire", "deliver"]

@@ -30,11 +30,8 @@ def test_other_capability_requires_ampere_or_newer(
             level()
 
 
-@pytest.mark.parametrize("name", ["22.07", "23.01", "23.03"])
-def test_releases_before_tensorrt_8_6_compile_only_for_the_own_gpu(name: str) -> None:
-    a10g, l4 = ComputeCapability(8, 6), ComputeCapability(8, 9)
-    assert compatibility_level(builder_gpu=a10g, target_gpu=a10g, release=release(name)) == "none"
-    with pytest.raises(
-        BuildError, match=f"8.9 cannot .* for Triton {name}: .* Triton 23.05 or newer"
-    ):
-        compatibility_level(builder_gpu=a10g, target_gpu=l4, release=release(name))
+@pytest.mark.parametrize(("name", "version"), [("24.03", "8.6.3"), ("23.05", "not known")])
+def test_releases_before_tensorrt_10_have_no_engines(name: str, version: str) -> None:
+    gpu = ComputeCapability(8, 6)
+    with pytest.raises(BuildError, match=f"{name}, .* {version}: .* choose Triton 24.05 or newer"):
+        compatibility_level(builder_gpu=gpu, target_gpu=gpu, release=release(name))

@@ -53,11 +53,6 @@ def test_every_field_changes_the_digest(job: EngineJob, field: str) -> None:
     assert job.job._replace(**{field: CHANGES[field]}).digest != job.digest
 
 
-def test_release_with_unknown_tensorrt_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match=r"the TensorRT version of Triton 22\.05 is not known"):
-        write_job(tmp_path / "old", release="22.05")
-
-
 @pytest.mark.parametrize("name", ["model.onnx", "input-0-0.bin"])
 def test_changed_or_missing_job_file_is_refused(job: EngineJob, name: str) -> None:
     (job.folder / name).write_bytes(b"other")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 STEP = Path(__file__).parents[4] / "model_build" / "gpu_step"
-OLDEST_PYTHON = (3, 8)  # of the images up to 23.03
+OLDEST_PYTHON = (3, 10)  # of the image of 24.05
 FILES = sorted(STEP.glob("*.py"))
 
 
@@ -31,11 +31,3 @@ def test_imports_are_own_standard_library_or_tensorrt(path: Path) -> None:
         assert is_own or name == "tensorrt" or name.partition(".")[0] in sys.stdlib_module_names, (
             name
         )
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda value: value.name)
-def test_annotated_files_import_future_annotations(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    annotated = any(isinstance(node, ast.AnnAssign | ast.FunctionDef) for node in ast.walk(tree))
-    if annotated:
-        assert "__future__" in _imported_modules(tree)

@@ -1,4 +1,4 @@
-"""Execution of engines, with recorded APIs of TensorRT 8.6, 10.16 and 11.4."""
+"""Execution of engines, with recorded APIs of TensorRT 10.16 and 11.4."""
 
 import ctypes
 from itertools import groupby
