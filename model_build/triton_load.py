@@ -131,7 +131,7 @@ class _Triton:
 
     def load(self, build: Build, packed: Path, progress: Progress) -> LoadRecord:
         """Load an archive as the function `load` does."""
-        reason = load_obstacle(build.repository.backends, build.source.recipe)
+        reason = load_obstacle(build.repository, build.source.recipe)
         if reason is None and not _package():
             reason = f"{PACKAGE} is not installed"
         if reason:

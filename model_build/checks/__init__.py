@@ -86,7 +86,7 @@ RECIPE_RULES = (
 ROW_RULES = (recipes.recipe_sources,)
 """Rules that compare a recipe with the source files; for a table, for each row."""
 
-TARGET_RULES = (environment_versions, backends.target_backends)
+TARGET_RULES = (environment_versions, backends.target_backends, backends.aoti_targets)
 """Rules that compare a model's source with its build target."""
 
 
