@@ -201,8 +201,7 @@ def _named_children(node: ast.AST, label: str) -> Iterator[tuple[str, ast.AST]]:
             yield name, value
         case ast.Dict(keys=keys, values=values):
             for key, value in zip(keys, values, strict=True):
-                name = key.value if isinstance(key, ast.Constant) else label
-                yield str(name), value
+                yield str(key.value) if isinstance(key, ast.Constant) else label, value
         case ast.Call(func=function, args=arguments, keywords=keywords):
             yield label, function
             yield from ((ast.unparse(function), argument) for argument in arguments)

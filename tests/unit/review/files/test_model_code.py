@@ -59,10 +59,10 @@ HARMLESS = {
 
 def messages(before: dict[str, str], after: dict[str, str]) -> list[str]:
     """Return message and details of the new capabilities between two sets of files."""
-    sides = ({path: text.encode() for path, text in side.items()} for side in (before, after))
+    base, head = ({path: text.encode() for path, text in side.items()} for side in (before, after))
     return [
         " ".join((danger.message, *danger.details))
-        for danger in compare_files(*sides).dangers
+        for danger in compare_files(base, head).dangers
         if danger.rule == "new_capabilities"
     ]
 
