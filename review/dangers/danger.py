@@ -12,6 +12,8 @@ REPOSITORY = "repository"
 
 MAX_SUBJECTS = 3
 """Maximum number of subjects in a message; of more subjects, the message names only the first."""
+MAX_CHANGES = 6
+"""Maximum number of changes of one subject in a message."""
 MISMATCH = "template and plan differ: "
 """The start of messages that follow from others in most reports: they are the last details."""
 MORE = re.compile(r"\band \d+ more[:)]")
@@ -103,7 +105,7 @@ def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
             continue
         identity = "\n".join(f"{member.subject} {member.message}" for member in members)
         heading = _heading([member.message for member in members])
-        has_all = len(members) <= MAX_SUBJECTS and MORE.search(heading) is None
+        has_all = len(members) <= MAX_CHANGES and MORE.search(heading) is None
         yield replace(
             members[0],
             subject=f"{group}.{digest(identity)}",
@@ -117,19 +119,21 @@ def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
 
 
 def _heading(messages: list[str]) -> str:
-    """Return `TYPE A, B: CHANGE` if the messages differ only in A and B, else `FIRST (and 2 more)`.
+    """Return `TYPE A, B: CHANGE` if the messages differ only in A and B, `A: CHANGES` of one A.
 
-    Messages have the form `TYPE A: CHANGE`.
+    Of other messages, return the first, and the number of others. Messages are `TYPE A: CHANGE`.
     """
     subjects = [message.partition(": ")[0] for message in messages]
-    changes = {message.partition(": ")[2] for message in messages}
+    changes = list(dict.fromkeys(message.partition(": ")[2] for message in messages))
+    if all(changes) and len({*subjects}) == 1 and len(changes) <= MAX_CHANGES:
+        return f"{subjects[0]}: {'; '.join(changes)}"
     if len(changes) > 1 or not all(changes):
         return f"{messages[0]} (and {len(messages) - 1} more)"
     resource_type = f"{subjects[0].partition(' ')[0]} "
     names = [subjects[0], *(subject.removeprefix(resource_type) for subject in subjects[1:])]
     if len(names) > MAX_SUBJECTS:
         names = [f"{names[0]} and {len(names) - 1} more"]
-    return f"{', '.join(dict.fromkeys(names))}: {changes.pop()}"
+    return f"{', '.join(dict.fromkeys(names))}: {changes[0]}"
 
 
 def named(names: Sequence[str]) -> str:

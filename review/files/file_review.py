@@ -95,7 +95,7 @@ def compare_files(
         texts = [text for rule, text in findings if not rule]
         if len(texts) > MAX_NOTES:
             texts = [*texts[:MAX_NOTES], f"{len(texts) - MAX_NOTES} more"]
-        notes += [f"{file.path}: {text}" for text in texts]
+        notes += [f"{file.path}: {'; '.join(texts)}"] if texts else []
     old_paths = {file.old_path for file in moved.values()}
     code = [moved.get(file.path, file) for file in changed
             if file.is_code and file.path not in old_paths]  # fmt: skip
