@@ -186,7 +186,7 @@ def _python_versions(source: ModelSource) -> set[str]:
     stages = list(_stages())
     serving = [stage for stage in stages if _serves(stage, source)]
     releases = {stage.release for stage in serving or stages}
-    pythons = {str(platform_facts.release(release).python) for release in releases}
+    pythons = {platform_facts.release(release).python for release in releases}
     versions = {".".join(python.split(".")[:2]) for python in pythons}
     with suppress(LocalSageMakerError):  # no local Triton, as on macOS
         versions.add(find_triton().model_python.version)

@@ -1,7 +1,7 @@
 """The plan of a model: name, digest and signature, known before the build."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from model_build.errors import BuildError
 from model_build.findings import Location
 from model_build.formats import BACKENDS
 from model_build.formats.tensorrt import TensorRt
+from model_build.formats.torchscript import AOTI_PLATFORM
 from model_build.manifest import Signature
 from model_build.recipe import FILE, Recipe
 from model_build.repository import Repository
@@ -147,7 +148,7 @@ def _plan(model: ModelSource, repository: Repository) -> ModelPlan:
             for name, folder in repository.models.items()
             if any("MetricFamily(" in path.read_text() for path in folder.directory.glob("*/*.py"))
         ),
-        load_obstacle=load_obstacle(repository.backends | changed_backends, model.recipe),
+        load_obstacle=load_obstacle(repository, model.recipe, changed_backends),
     )
 
 
@@ -173,14 +174,18 @@ def metrics_warnings(models: Iterable[ModelPlan]) -> Iterator[str]:
             )
 
 
-def load_obstacle(backends: Mapping[str, str], recipe: Recipe) -> str | None:
+def load_obstacle(
+    repository: Repository, recipe: Recipe, changed_backends: dict[str, str] | None = None
+) -> str | None:
     """Return why the Triton of builds, on a CPU, cannot load a model; None if it can.
 
-    `backends` is the backend of each model directory.
+    `changed_backends` is the backend that a build gives to a model directory.
     """
     if recipe.load_skip:
         return recipe.load_skip
-    for name, backend in backends.items():
+    for name, backend in (repository.backends | (changed_backends or {})).items():
         if not (backend in BACKENDS and BACKENDS[backend].loads_in_builds):
             return f"the Triton of builds has no backend {backend}, which {name} needs"
+        if backend == "pytorch" and repository.models[name].config.platform == AOTI_PLATFORM:
+            return f"the Triton of builds loads no AOTInductor packages, such as that of {name}"
     return None

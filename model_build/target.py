@@ -55,7 +55,7 @@ class BuildTarget:
                 f"{PYTHON_VARIABLE} is {python!r}, not a Python version: write one such as 3.11, "
                 "or unset it to build for the Python of the release's image"
             )
-        image_python = platform_facts.release(self.release).python or ""
+        image_python = platform_facts.release(self.release).python
         is_default = image_python.split(".")[:2] == python.split(".")
         return replace(self, python=None if is_default else python)
 

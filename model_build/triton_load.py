@@ -131,7 +131,7 @@ class _Triton:
 
     def load(self, build: Build, packed: Path, progress: Progress) -> LoadRecord:
         """Load an archive as the function `load` does."""
-        reason = load_obstacle(build.repository.backends, build.source.recipe)
+        reason = load_obstacle(build.repository, build.source.recipe)
         if reason is None and not _package():
             reason = f"{PACKAGE} is not installed"
         if reason:
@@ -268,7 +268,7 @@ def _machine_limit(build: Build, report: dict[str, Any]) -> str | None:
     error = " ".join(str(report["error"]).split())
     if build.target.processor == "cuda" and NEEDS_GPU.search(error):
         return f"it needs a GPU: {error}"
-    version = platform_facts.release(build.target.release).python or ""
+    version = platform_facts.release(build.target.release).python
     python = build.target.python or ".".join(version.split(".")[:2])
     natives = (NATIVE_CODE.search(path.name) for path in build.folder.rglob("*.so"))
     pythons = {f"{match[1]}.{match[2]}" for match in natives if match}

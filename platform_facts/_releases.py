@@ -23,10 +23,10 @@ class Release:
 
     name: str
     builder_tag: str
+    python: str
     backends: tuple[str, ...]
     cuda: str | None = None
     tensorrt: str | None = None
-    python: str | None = None
     torch: str | None = None
     dali: str | None = None
     treelite: str | None = None
@@ -34,7 +34,6 @@ class Release:
     onnxruntime: str | None = None
     onnx_opset: int | None = None
     onnx_ir: int | None = None
-    minimum_compute_capability: ComputeCapability | None = None
     maximum_compute_capability: ComputeCapability | None = None
     inference_amis: tuple[str, ...] = ()
 
@@ -44,13 +43,9 @@ class Release:
         return self.inference_amis[0] if self.inference_amis else None
 
     def required_compute_capability(self, actual: ComputeCapability) -> str | None:
-        """Return the supported range ("8.0 or more") if `actual` is not in it, else None."""
-        minimum, maximum = self.minimum_compute_capability, self.maximum_compute_capability
-        if minimum is not None and actual < minimum:
-            return f"{minimum} or more"
-        if maximum is not None and actual > maximum:
-            return f"{maximum} or less"
-        return None
+        """Return the supported range ("9.0 or less") if `actual` is not in it, else None."""
+        maximum = self.maximum_compute_capability
+        return f"{maximum} or less" if maximum is not None and actual > maximum else None
 
 
 def releases() -> tuple[Release, ...]:
@@ -85,9 +80,8 @@ def _by_name() -> dict[str, Release]:
 
 def _release(row: dict[str, Any]) -> Release:
     values = {key: value for key, value in row.items() if key not in ("source", "unsourced")}
-    for key in ("minimum_compute_capability", "maximum_compute_capability"):
-        if key in values:
-            values[key] = ComputeCapability.parse(values[key])
+    if maximum := values.get("maximum_compute_capability"):
+        values["maximum_compute_capability"] = ComputeCapability.parse(maximum)
     values["inference_amis"] = tuple(values.get("inference_amis", ()))
     names = tuple(backend.name for backend in backends() if backend.is_in(row["name"]))
     return Release(**values, backends=names)

@@ -156,13 +156,14 @@ class Checkout:
                 "file each in stages/)"
             ) from None
 
-    def synthesise(self, stage: str, *, to: Path) -> None:
+    def synthesise(self, stage: str, *, to: Path, validate: bool = True) -> None:
         """Run the tree's app, which writes the cloud assembly of a stage to the folder `to`.
 
-        The assembly is that of `cdk synth`, because the app makes no context lookups. Raise
-        `NotSynthesised`.
+        The assembly is that of `cdk synth`, because the app makes no context lookups; `validate` is
+        that of `synthesise_all`. Raise `NotSynthesised`.
         """
-        finished = self._run_app(environment={"CDK_OUTDIR": str(to)}, context={"stage": stage})
+        environment = {"CDK_OUTDIR": str(to), **({} if validate else WITHOUT_VALIDATION)}
+        finished = self._run_app(environment=environment, context={"stage": stage})
         if finished.returncode:
             raise NotSynthesised(_reason(to, finished))
 

@@ -6,7 +6,6 @@ time at which a request was due. With --callers, each caller sends a request aft
 
 import argparse
 import asyncio
-from pathlib import Path
 
 from cli.load import arguments, mix, report
 from cli.load.endpoint_metrics import add_metrics
@@ -14,7 +13,6 @@ from cli.load.generator import MAX_CALLERS, Level
 from cli.load.ramp import Ramp
 from cli.parsers import add_command
 from model_build.commands.arguments import Commands
-from platform_facts.rules import checked_yaml
 
 MAX_STEPS = 12
 
@@ -29,7 +27,13 @@ def add_to(commands: Commands) -> None:
     codes = "exit codes: 0; 1 if the first step misses the objective; 2 for wrong arguments"
     parser = add_command(commands, "load", run, __doc__, examples=examples, notes=f"\n\n{codes}")
     add = parser.add_argument
-    add("targets", nargs="*", metavar="ENDPOINT/MODEL", help=f"such as {mix.EXAMPLE}")
+    add(
+        "targets",
+        nargs="+",
+        type=mix.ModelTarget.parse,
+        metavar="ENDPOINT/MODEL",
+        help=f"such as {mix.EXAMPLE}",
+    )
     levels = parser.add_mutually_exclusive_group(required=True)
     levels.add_argument(
         "--rate", type=arguments.positive, help="requests per second in the first step"
@@ -54,12 +58,6 @@ def add_to(commands: Commands) -> None:
         metavar="EXPONENT",
         help="model number N gets a share in proportion to N ** -EXPONENT; default: equal shares",
     )
-    add(
-        "--mix",
-        type=Path,
-        metavar="FILE",
-        help=f"YAML or JSON file with models and shares: weights: {{{mix.EXAMPLE}: 3, ...}}",
-    )
     arguments.add_common(parser, seconds=30)
 
 
@@ -71,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         options.exit_with_error(f"--steps {options.steps}: write 1 or more")
     if options.growth <= 1:
         options.exit_with_error(f"--growth {options.growth:g}: write more than 1")
-    shares = _shares(options)
+    shares = mix.zipf(options.targets, options.zipf or 0.0)
     generator = arguments.make_generator(options, shares)
     objective = generator.objective
     ramp = Ramp(
@@ -85,18 +83,3 @@ def run(options: argparse.Namespace) -> int:
         steps = add_metrics(generator.endpoints, steps)
     report.write(options, generator.result(level_name, steps))
     return int(bool(objective.miss_reason(steps[0])))
-
-
-def _shares(options: argparse.Namespace) -> mix.Mix:
-    """Return the shares of the models; exit with an error for a wrong file or name."""
-    if bool(options.targets) == bool(options.mix):
-        options.exit_with_error("write either ENDPOINT/MODEL, one or several, or --mix FILE")
-    try:
-        if options.mix:
-            return mix.read(options.mix)
-        return mix.zipf(options.targets, options.zipf or 0.0)
-    except checked_yaml.InvalidFile as error:
-        options.exit_with_error(str(error))
-    except (OSError, ValueError) as error:
-        options.exit_with_error(f"--mix {options.mix}: {error}" if options.mix else str(error))
-    raise AssertionError

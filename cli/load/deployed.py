@@ -117,12 +117,6 @@ class DeployedEndpoint:
         return 5 if self.is_local else 60
 
     @property
-    def publishes_triton_metrics(self) -> bool:
-        """Whether CloudWatch may have Triton's own metrics."""
-        endpoint = self.config.endpoints.get(self.short_name)
-        return bool(endpoint and endpoint.publish_metrics) and not self.is_local
-
-    @property
     def is_production(self) -> bool:
         """Whether the endpoint is in a production stage on AWS."""
         return self.config.production and not self.is_local

@@ -33,14 +33,6 @@ METRICS = {
     "GPUMemoryUtilization": (INSTANCE_NAMESPACE, "Average"),
 }
 """Metric name -> namespace and statistic."""
-TRITON_METRICS = {
-    "TritonQueue": "nv_inference_queue_duration_us",
-    "TritonCompute": "nv_inference_compute_infer_duration_us",
-}
-"""Triton's own metrics, of endpoints with `publish_metrics`
-(triton-inference-server/server, docs/user_guide/metrics.md). Their dimensions on AWS are
-undocumented, so a search is used. It is also undocumented whether the image publishes sums or
-differences: only the quotient of both metrics is used."""
 MICROSECONDS_PER_MS = 1000
 MAX_WAIT_SECONDS = 180
 """Time limit of the wait for the metrics of the last minute, which are delayed: our choice."""
@@ -111,11 +103,6 @@ def _queries(endpoint: DeployedEndpoint, variant: str) -> Iterator[dict[str, Any
         }
         stat = {"Metric": metric, "Period": period, "Stat": statistic}
         yield {"Id": f"m{number}", "Label": name, "MetricStat": stat}
-    if endpoint.publishes_triton_metrics:
-        for label, name in TRITON_METRICS.items():
-            search = f'Namespace="Triton/{endpoint.name}" MetricName="{name}"'
-            expression = f"SUM(SEARCH('{search}', 'Sum', {period}))"
-            yield {"Id": label.lower(), "Label": label, "Expression": expression}
 
 
 def _step_metrics(step: LoadStep, points: Points, endpoint: DeployedEndpoint) -> dict[str, float]:
@@ -125,14 +112,13 @@ def _step_metrics(step: LoadStep, points: Points, endpoint: DeployedEndpoint) ->
     for name, values in points.items():
         in_step = [value for start, value in values.items() if step.start <= start < end]
         in_step = in_step or [values[start] for start in (first,) if start in values]
-        namespace, statistic = METRICS.get(name, (REQUEST_NAMESPACE, "SampleCount"))
+        namespace, statistic = METRICS[name]
         combine = (
             max if namespace == INSTANCE_NAMESPACE else sum if statistic == "SampleCount" else fmean
         )
         if in_step:
             metrics[name] = round(combine(in_step) / divisors.get(name, 1), 2)
-    queue, compute = metrics.pop("TritonQueue", 0), metrics.pop("TritonCompute", 0)
-    return metrics | ({"TritonQueueShare": round(queue / (queue + compute), 2)} if compute else {})
+    return metrics
 
 
 def _divisors(endpoint: DeployedEndpoint) -> dict[str, float]:

@@ -31,8 +31,6 @@ def find_bottleneck(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
     if "ModelLatency" not in metrics:
         return "unknown", "CloudWatch has no metrics of the step"
     model, client = metrics["ModelLatency"], step.latency_ms.get("mean", 0.0)
-    if (share := metrics.get("TritonQueueShare", 0)) > 0.5:
-        return "queue", f"in Triton: requests wait there for {share:.0%} of their time"
     light_latency = light_metrics.get("ModelLatency", model)
     figures = (
         f"ModelLatency {model:.1f} ms, {light_latency:.1f} ms at {lightest.level:g} a second, "

@@ -18,8 +18,9 @@ def check_limits(target: Record) -> None:
     for member in ("MinCapacity", "MaxCapacity"):
         if member not in target:
             raise invalid(f"A new scalable target needs {member}.")
-    if target["MinCapacity"] > target["MaxCapacity"]:  # no source
-        raise invalid("Minimum capacity cannot be greater than maximum capacity.")
+    if target["MinCapacity"] > target["MaxCapacity"]:
+        # Before the resource is searched: badmintoncryer/cdk-preflight, which asked AWS.
+        raise invalid("Maximum capacity cannot be less than minimum capacity")
 
 
 def check_policy(target: RegisteredTarget, policy: Record) -> None:

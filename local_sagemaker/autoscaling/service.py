@@ -87,7 +87,6 @@ class AutoScaling:
     def register(self, request: Record) -> Record:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
         key = TargetKey.from_request(request)
-        read_capacity(self._hosting, key)  # raises if the resource does not exist
         with self._store.lock:
             registered = self._store.targets.get(key)
             defaults: Record = {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
@@ -99,6 +98,7 @@ class AutoScaling:
             }
             record["SuspendedState"] = {**SUSPENDED, **record["SuspendedState"]}
             check_limits(record)
+            read_capacity(self._hosting, key)  # raises if the resource does not exist
             if registered and "Tags" in request:
                 raise invalid(
                     "The scalable target that you tried to tag already exists. To update tags on "
@@ -124,7 +124,8 @@ class AutoScaling:
 
     def deregister(self, request: Record) -> Record:
         """DeregisterScalableTarget, which deletes the target's policies and scheduled actions."""
-        self._remove(self._store.find(request))
+        # The word of moto's applicationautoscaling/models.py; other operations have another.
+        self._remove(self._store.find(request, missing="found"))
         return {}
 
     def deregister_endpoint(self, endpoint: str) -> None:
@@ -184,11 +185,15 @@ class AutoScaling:
 
     def delete_policy(self, request: Record) -> Record:
         """DeleteScalingPolicy, which deletes the policy's alarms."""
+        key, name = TargetKey.from_request(request), request["PolicyName"]
         with self._store.lock:
-            target = self._store.targets.get(TargetKey.from_request(request))
-            policy = target.policies.pop(request["PolicyName"], None) if target else None
-        if policy is None:
-            raise ApiError("ObjectNotFoundException", "No scaling policy found.")
+            target = self._store.targets.get(key)
+            policy = target.policies.pop(name, None) if target else None
+        if policy is None:  # words of moto's applicationautoscaling/models.py
+            raise ApiError(
+                "ObjectNotFoundException",
+                f"No scaling policy found for {key.description}, policy name: {name}",
+            )
         self._delete_alarms(policy)
         return {}
 
@@ -222,11 +227,15 @@ class AutoScaling:
 
     def delete_action(self, request: Record) -> Record:
         """DeleteScheduledAction."""
-        name = request["ScheduledActionName"]
+        key, name = TargetKey.from_request(request), request["ScheduledActionName"]
         with self._store.lock:
-            target = self._store.targets.get(TargetKey.from_request(request))
+            target = self._store.targets.get(key)
             if target is None or name not in target.actions:
-                raise ApiError("ObjectNotFoundException", "No scheduled action found.")
+                raise ApiError(
+                    "ObjectNotFoundException",
+                    f"No scheduled action found for {key.description}, "
+                    f"scheduled action name: {name}",
+                )
             del target.actions[name], target.schedules[name]
         return {}
 

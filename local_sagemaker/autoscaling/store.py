@@ -57,7 +57,7 @@ class Store:
         self.lock = threading.RLock()
         self.targets: dict[TargetKey, RegisteredTarget] = {}
 
-    def find(self, request: Record) -> RegisteredTarget:
+    def find(self, request: Record, *, missing: str = "registered") -> RegisteredTarget:
         """Return the target of a request. Raise `ApiError` if it is not registered."""
         key = TargetKey.from_request(request)
         with self.lock:
@@ -65,6 +65,5 @@ class Store:
                 return self.targets[key]
         raise ApiError(
             "ObjectNotFoundException",
-            f"No scalable target registered for service namespace: {key.namespace}, "
-            f"resource ID: {key.resource}, scalable dimension: {key.dimension}",
+            f"No scalable target {missing} for {key.description}",
         )

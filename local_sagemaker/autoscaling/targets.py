@@ -50,6 +50,14 @@ class TargetKey(NamedTuple):
         return self.resource_names.get("InferenceComponentName")
 
     @property
+    def description(self) -> str:
+        """The key as in messages of errors."""
+        return (
+            f"service namespace: {self.namespace}, resource ID: {self.resource}, "
+            f"scalable dimension: {self.dimension}"
+        )
+
+    @property
     def unit(self) -> str:
         """The unit of capacity in messages of activities; "copy" has no source."""
         return "copy" if self.component else "instance"
@@ -69,7 +77,9 @@ class TargetKey(NamedTuple):
             )
         match = pattern.fullmatch(self.resource)
         if match is None:
-            raise invalid(f"Invalid resource ID {self.resource}")
+            raise invalid(
+                "Unsupported service namespace, resource type or scalable dimension"
+            )  # source: badmintoncryer/cdk-preflight, pf-appautoscaling-resource-id-shape
         return match.groupdict()
 
 

@@ -85,7 +85,9 @@ class Registry:
         name = request["EndpointConfigName"]
         check_endpoint_config(request)
         metrics_config = {**DEFAULT_METRICS_CONFIG, **request.get("MetricsConfig", {})}
-        request = {**request, "MetricsConfig": metrics_config}
+        # An unset weight is 1.0 (API reference, ProductionVariant).
+        variants = [{"InitialVariantWeight": 1.0, **each} for each in request["ProductionVariants"]]
+        request = {**request, "ProductionVariants": variants, "MetricsConfig": metrics_config}
         with self._lock:
             ENDPOINT_CONFIG.check_name_is_free(self._configs, name)
             check_pools(request, self._models_of(request))

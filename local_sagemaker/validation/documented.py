@@ -88,13 +88,22 @@ def _is_violated(rule: Record, request: Record) -> bool:
 
 
 def _metric_alarm(alarm: Record) -> Problems:
-    """PutMetricAlarm: the metrics, the period, and the evaluated time."""
+    """PutMetricAlarm: the metrics, the period, and the evaluated time.
+
+    The words are those that AWS gave badmintoncryer/cdk-preflight; those of seven days follow them.
+    """
     yield from _queries("Metrics", alarm.get("Metrics", []))
     if "Period" in alarm:
-        yield from _invalid_periods([alarm["Period"]], (10, 20, 30))
+        if alarm["Period"] not in (10, 20, 30) and alarm["Period"] % 60:
+            yield "Period must be 10, 20, 30 or a multiple of 60", ""
         limit = 7 * DAY if alarm["Period"] >= 3600 else DAY
-        if alarm["Period"] * alarm.get("EvaluationPeriods", 1) > limit:  # own words
-            yield f"EvaluationPeriods multiplied by Period cannot exceed {limit} seconds.", ""
+        if alarm["Period"] * alarm.get("EvaluationPeriods", 1) > limit:
+            span = "a day" if limit == DAY else "seven days"
+            yield (
+                f"Metrics cannot be checked across more than {span} (EvaluationPeriods * Period "
+                f"must be <= {limit})",
+                "",
+            )
 
 
 def _queries(member: str, queries: list[Record]) -> Problems:

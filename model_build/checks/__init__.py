@@ -61,7 +61,7 @@ SOURCE_RULES: tuple[Rule, ...] = (
     *(layout.no_links, layout.one_entry),
     *map(_per_model, (layout.model_names, backends.known_backends, backends.implied_backends)),
     *map(_per_model, (tensors.tensor_declarations, tensors.tensor_lists, tensors.tensor_shapes)),
-    *map(_per_model, (tensors.tensor_formats, batching.priority_levels, layout.label_files)),
+    *map(_per_model, (tensors.tensor_formats, layout.label_files)),
     *map(_per_model, (batching.batch_sizes, batching.unused_batching, batching.model_warmups)),
     *map(_per_model, (batching.ensemble_instances, batching.pinned_gpus)),
     *(ensemble_settings, large_ensembles, ensemble_maps, _per_model(layout.version_folders)),
@@ -86,7 +86,7 @@ RECIPE_RULES = (
 ROW_RULES = (recipes.recipe_sources,)
 """Rules that compare a recipe with the source files; for a table, for each row."""
 
-TARGET_RULES = (environment_versions, backends.target_backends)
+TARGET_RULES = (environment_versions, backends.target_backends, backends.aoti_targets)
 """Rules that compare a model's source with its build target."""
 
 

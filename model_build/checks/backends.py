@@ -5,6 +5,7 @@ from collections.abc import Collection
 import platform_facts
 from model_build.findings import Problems, warning
 from model_build.formats import BACKENDS
+from model_build.formats.torchscript import AOTI_PLATFORM, AOTI_SINCE, TorchAoti
 from model_build.model_config import PLATFORM_BACKENDS
 from model_build.recipe import backends_by_directory, step_for_target
 from model_build.repository import Model, Repository
@@ -129,3 +130,33 @@ def target_backends(source: ModelSource, target: BuildTarget) -> Problems:
                 "a TensorRT plan runs on GPUs only: serve it on an instance_type with a GPU, such "
                 "as ml.g5.xlarge, or write a recipe that makes an ONNX file for CPUs",
             )
+
+
+def aoti_targets(source: ModelSource, target: BuildTarget) -> Problems:
+    """The release loads AOTInductor packages, and no step compiles one for a GPU.
+
+    AOTInductor compiles code for a GPU on a GPU, and builds run on CPUs.
+    """
+    generated = backends_by_directory(source.files)
+    compiled = {
+        path.partition("/")[0] for path, step in source.files.items() if isinstance(step, TorchAoti)
+    }
+    for name, model in Repository.read(source.folder).models.items():
+        if model.config.platform != AOTI_PLATFORM or generated.get(name, "pytorch") != "pytorch":
+            continue
+        if target.release < AOTI_SINCE:  # both are YY.MM
+            problem = (
+                f"Triton {target.release} does not load AOTInductor packages: choose Triton "
+                f"{AOTI_SINCE} or newer"
+            )
+        elif target.processor == "cuda" and name in compiled:
+            problem = (
+                "a package for a GPU is compiled on that GPU, and the recipe's is for CPUs: serve "
+                "it on an instance_type without a GPU"
+            )
+        else:
+            continue
+        yield (
+            model.field_location("platform"),
+            f'{problem}, or make a TorchScript file for platform: "pytorch_libtorch"',
+        )

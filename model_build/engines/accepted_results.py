@@ -2,6 +2,7 @@
 
 engines/<digest of the job>/<SHA-256 of a file>     the files of the result
 engines/<digest of the job>/result.json             written last and never overwritten
+engines/timing/<GPU>-<TensorRT>.cache               the timing cache of the last compilation
 """
 
 import shutil
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 PREFIX = "engines/"
+TIMING = "timing"
 
 
 class FolderResultStore:
@@ -48,6 +50,17 @@ class FolderResultStore:
             shutil.rmtree(partial_folder)
             return False
         return True
+
+    def timing_cache(self, name: str) -> bytes:
+        """Return the timing cache of that name, empty if there is none."""
+        file = self._folder / TIMING / f"{name}.cache"
+        return file.read_bytes() if file.is_file() else b""
+
+    def keep_timing_cache(self, name: str, file: Path) -> None:
+        """Store a timing cache in place of the earlier one."""
+        kept_file = self._folder / TIMING / f"{name}.cache"
+        kept_file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, kept_file)
 
 
 class BucketResultStore:
@@ -90,3 +103,16 @@ class BucketResultStore:
             key=f"{prefix}{gpu_result.FILE}",
             body=result.result.json_bytes(),
         )
+
+    def timing_cache(self, name: str) -> bytes:
+        """Return the timing cache of that name, empty if there is none."""
+        key = f"{PREFIX}{TIMING}/{name}.cache"
+        try:
+            return self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
+        except self._s3.exceptions.NoSuchKey:
+            return b""
+
+    def keep_timing_cache(self, name: str, file: Path) -> None:
+        """Store a builder's timing cache in place of the earlier one."""
+        if self._is_builder:
+            self._s3.upload_file(str(file), self._bucket, f"{PREFIX}{TIMING}/{name}.cache")

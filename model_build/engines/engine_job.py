@@ -71,6 +71,11 @@ class EngineJob:
         """The SHA-256 of the job, 64 hex digits, which S3 keys of claims and results contain."""
         return self.job.digest
 
+    @property
+    def timing_cache(self) -> str:
+        """The name of the timing cache for the job's GPU and TensorRT: 8.6-10.13.3.9."""
+        return f"{self.job.compute_capability}-{self.job.tensorrt}"
+
     def files(self) -> dict[str, str]:
         """Return the SHA-256 of each file of the job except job.json, by name."""
         tensors = {tensor.file: tensor.sha256 for case in self.job.cases for tensor in case}

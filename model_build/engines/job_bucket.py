@@ -60,7 +60,8 @@ class JobBucket:
 
     def upload(self, job: EngineJob) -> None:
         """Upload the job's files, job.json last."""
-        for name in [*job.files(), gpu_job.FILE]:
+        timing = [gpu_job.TIMING_CACHE] if (job.folder / gpu_job.TIMING_CACHE).is_file() else []
+        for name in [*job.files(), *timing, gpu_job.FILE]:
             self.s3.upload_file(str(job.folder / name), self.bucket, self.job_folder + name)
 
     def last_claim(self) -> Claim | None:

@@ -1,5 +1,6 @@
 """The provider of engines for builds: accepted results, or else newly compiled engines."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
+from model_build.gpu_step.job import TIMING_CACHE
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
 
@@ -31,6 +33,12 @@ class ResultStore(Protocol):
 
     def accept(self, result: EngineResult) -> bool:
         """Store a result; return False if the job has one already."""
+
+    def timing_cache(self, name: str) -> bytes:
+        """Return the timing cache of that name, empty if there is none."""
+
+    def keep_timing_cache(self, name: str, file: Path) -> None:
+        """Store a timing cache in place of the earlier one."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +66,26 @@ class Engines:
             progress(f"the engine exists already: job {job.digest[:12]}")
             result = EngineResult.read(accepted, job)
             return result, check_outputs(result)
+        cache = self.accepted.timing_cache(job.timing_cache)
+        if cache:
+            (job.folder / TIMING_CACHE).write_bytes(cache)
         self.gpu.run(job, to=scratch / "raw", progress=progress)
         result = EngineResult.read(scratch / "raw", job)
         report = check_outputs(result)
+        self._keep_timing_cache(job, result, began_with=cache)
         if not self.accepted.accept(result) and self.accepted.fetch(job.digest, to=accepted):
             result = EngineResult.read(accepted, job)  # concurrent builds use the same result
             report = check_outputs(result)
         return result, report
+
+    def _keep_timing_cache(
+        self, job: EngineJob, result: EngineResult, *, began_with: bytes
+    ) -> None:
+        """Store the timing cache after a compilation that began with ours.
+
+        Publishers can write the files of a job, so that another cache could be theirs.
+        """
+        digest = hashlib.sha256(began_with).hexdigest() if began_with else ""
+        file = result.folder / TIMING_CACHE
+        if file.is_file() and result.result.timing_cache == digest:
+            self.accepted.keep_timing_cache(job.timing_cache, file)

@@ -7,7 +7,6 @@ from typing import ClassVar, NamedTuple
 
 import platform_facts
 from model_build.engines.provider import Engines
-from model_build.errors import BuildError
 from model_build.export.gate import GateReport
 from model_build.gpu_step.result import JobResult
 from model_build.progress import Progress
@@ -60,11 +59,8 @@ class StepContext:
 
     @property
     def python_version(self) -> str:
-        """The Python version that runs models (`3.12`). Raises `BuildError` if not known."""
-        python = self.target.python or self.release.python
-        if python is None:
-            raise BuildError(f"the Python version of Triton {self.release.name} is not known")
-        return python
+        """The Python version that runs models (`3.12`)."""
+        return self.target.python or self.release.python
 
 
 class RecipeStep(Strict):

@@ -58,10 +58,15 @@ def _run(folder: Path, to: Path) -> None:
     driver.activate()
     _log(f"compiling job {job.digest}")
     log = TensorRtLog(trt, _log)
-    plan = compile_engine(trt, folder / gpu_job.ONNX, job, log=log)
+    cache_file = folder / gpu_job.TIMING_CACHE
+    earlier_times = cache_file.read_bytes() if cache_file.is_file() else b""
+    plan, times = compile_engine(
+        trt, folder / gpu_job.ONNX, job, log=log, timing_cache=earlier_times
+    )
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     (to / PLAN).write_bytes(plan)
+    (to / gpu_job.TIMING_CACHE).write_bytes(times)
     _log(f"running the engine ({len(plan) / 1e6:.1f} MB) on {len(job.cases)} sets of inputs")
     runtime = trt.Runtime(log.logger)
     engine = load_engine(trt, runtime, plan, level=job.level, log=log)
@@ -74,8 +79,14 @@ def _run(folder: Path, to: Path) -> None:
         _log(f"{[tensor.shape for tensor in case]}: {latency_ms:.3f} ms")
         outputs.append(tensors)
         latencies.append(latency_ms)
-    plan_sha256 = hashlib.sha256(plan).hexdigest()
-    result = JobResult(job.digest, plan_sha256, outputs, compiled_on, latencies)
+    result = JobResult(
+        job.digest,
+        hashlib.sha256(plan).hexdigest(),
+        outputs,
+        compiled_on,
+        latencies,
+        hashlib.sha256(earlier_times).hexdigest() if earlier_times else "",
+    )
     partial_file = to / f".{FILE}"
     partial_file.write_bytes(result.json_bytes())
     partial_file.replace(to / FILE)

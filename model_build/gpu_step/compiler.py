@@ -15,8 +15,10 @@ from .logger import TensorRtLog
 MIB = 1024 * 1024
 
 
-def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> bytes:
-    """Return the serialized engine.
+def compile_engine(
+    trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog, timing_cache: bytes = b""
+) -> tuple[bytes, bytes]:
+    """Return the serialized engine, and the timing cache after the compilation.
 
     `trt` is the module `tensorrt`. Raises `StepError` with the errors of the ONNX parser or of
     TensorRT.
@@ -29,6 +31,7 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> 
         config.clear_flag(trt.BuilderFlag.TF32)  # on by default, with a mantissa of 10 bits
     if job.precision == "tf32":
         config.set_flag(trt.BuilderFlag.TF32)
+    _set_timing_cache(config, timing_cache, log)
     if job.workspace_mib:
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, job.workspace_mib * MIB)
     if job.level == AMPERE_PLUS:
@@ -38,7 +41,7 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> 
     plan = builder.build_serialized_network(network, config)
     if plan is None:
         raise StepError(f"TensorRT made no engine{log.reason()}")
-    return bytes(plan)
+    return bytes(plan), bytes(config.get_timing_cache().serialize())
 
 
 def load_engine(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -> Any:
@@ -57,6 +60,15 @@ def load_engine(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorR
                 "AMPERE_PLUS: it would not run on the endpoint's GPU"
             )
     return engine
+
+
+def _set_timing_cache(config: Any, content: bytes, log: TensorRtLog) -> None:
+    """Let TensorRT reuse times, unless they are of another GPU or version, which it notices."""
+    cache = config.create_timing_cache(content)
+    if cache is not None and config.set_timing_cache(cache, False):
+        return
+    log.write("the timing cache is of another GPU or TensorRT, and is not used")
+    config.set_timing_cache(config.create_timing_cache(b""), False)
 
 
 def _add_profile(builder: Any, config: Any, profile: dict[str, dict[str, list[int]]]) -> None:

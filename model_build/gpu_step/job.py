@@ -10,6 +10,8 @@ from .files import RawTensor, check_sha256, read_tensor
 
 FILE = "job.json"
 ONNX = "model.onnx"
+TIMING_CACHE = "timing.cache"
+"""Times of TensorRT's tactics from earlier compilations: optional, and not part of the job."""
 FORMAT = 1
 """Increment it if a change to the step changes engines: all engines are then compiled again."""
 

@@ -16,7 +16,8 @@ class JobResult(NamedTuple):
     """The result of the job with the digest `job`; its JSON is written after all other files.
 
     `outputs` are the engine's outputs per case. `compiled_on` has the versions of driver, GPU, CUDA
-    and TensorRT. `latency_ms` is the median time of the engine per case.
+    and TensorRT. `latency_ms` is the median time of the engine per case. `timing_cache` is the
+    SHA-256 of the timing cache with which the compilation began, empty without one.
     """
 
     job: str
@@ -24,6 +25,7 @@ class JobResult(NamedTuple):
     outputs: list[list[RawTensor]]
     compiled_on: dict[str, str]
     latency_ms: Sequence[float] = ()
+    timing_cache: str = ""
 
     def files(self) -> dict[str, str]:
         """Return the SHA-256 of the result's files, by name."""

@@ -82,7 +82,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                 hosting="single-model",
                 instance_type="ml.g6e.12xlarge",
                 update={"strategy": "rolling", "percent": 5},
-                scaling={"min_count": 2, "max_count": 2, "concurrency": 5},
+                scaling={"min_count": 2, "max_count": 2, "concurrency": 5, "gpu_percent": 60},
                 data_capture={},
                 server={"inference_type": "infer", "ping_mode": "ready"},
             ),
@@ -100,7 +100,10 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                 "instance_type": "ml.c5.2xlarge",
                 "instance_count": 2,
                 "scaling": {"min_count": 2, "max_count": 3, "cpu_percent": 60},
-                "update": {"strategy": "canary", "percent": 50, "wait_seconds": 3600},
+                "update": {
+                    **{"strategy": "canary", "percent": 50, "wait_seconds": 3600},
+                    "rollback_error_rate": 0.4,
+                },
                 "data_capture": {"requests": False},
                 "publish_metrics": True,
                 "image": {"uri": IMAGE, "backends": ["pytorch", "tokens"]},
@@ -111,10 +114,10 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
     },
     "old": {
         "region": "us-east-1",
-        "release": "22.12",
+        "release": "23.05",
         "production": True,
         "notify": {"email": ["a@example.com"]},
-        "endpoints": {"text": _with(instance_count=2)},
+        "endpoints": {"text": _with(instance_count=2, instance_type="ml.c5.xlarge")},
     },
     "pooled": {
         "region": "us-east-1",

@@ -209,10 +209,6 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         lambda sample: sample.endpoint(sample.with_options(ping_mode="ready")),
         f"{VARIANT}.container.options.ping_mode: ready makes a multi-model instance unhealthy as",
     ),
-    "GPU too old": (
-        lambda sample: sample.endpoint(sample.variant("ml.p2.xlarge")),
-        f"{VARIANT}.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7,",
-    ),
     "canary above 50 percent": (
         lambda sample: sample.endpoint(update=Canary(percent=60)),
         "update.percent: 60 % is out of range for canary: write 1 to 50",

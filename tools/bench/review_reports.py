@@ -1,7 +1,6 @@
-"""Generator of the three reports in docs/review.md: `python -m tools.bench.review_reports`.
+"""Generator of the reports in docs/review.md: `python -m tools.bench.review_reports`.
 
 Each report is of a change of `prod` in a clone of HEAD, without commits.
-The collapsed parts of the longest report are left out.
 """
 
 import re
@@ -16,14 +15,6 @@ from tools.bench.turns import ROOT, command
 
 DOCUMENT = ROOT / "docs" / "review.md"
 STAGE = "stages/prod.yaml"
-ENDPOINT = """\
-  bert{number:02}:
-    models: [bert]
-    instance_type: ml.g5.xlarge
-    instance_count: 2
-"""
-NEW = "".join(ENDPOINT.format(number=number) for number in range(1, 21))
-LONGEST = "twenty new endpoints"
 
 Edits = Mapping[str, tuple[str, str]]
 """Old and new text, by file."""
@@ -38,9 +29,6 @@ CHANGES: dict[str, Edits] = {
         "models/minilm/tokenizer/1/model.py": ("def execute", "limit = 8\n    def execute"),
     },
     "none": {STAGE: ("max_rps: 60", "max_rps: 80")},
-    LONGEST: {
-        STAGE: ("  text:\n", f"{NEW}  text:\n"),
-    },
 }  # fmt: skip
 
 
@@ -53,12 +41,12 @@ def main() -> None:
         )
         assert marker, f"docs/review.md has no comment <!-- report: {name} -->"
         _, end, after = report_onwards.partition("````\n")
-        text = f"{before}{marker}{report(name, edits)}{end}{after}"
+        text = f"{before}{marker}{report(edits)}{end}{after}"
     DOCUMENT.write_text(text)
 
 
-def report(name: str, edits: Edits) -> str:
-    """Return the shortened report of a change."""
+def report(edits: Edits) -> str:
+    """Return the report of a change, without commits."""
     with TemporaryDirectory() as folder:
         tree = Path(folder, "clone")
         clone(tree)
@@ -72,14 +60,12 @@ def report(name: str, edits: Edits) -> str:
             (tree / path).write_text(content.replace(old, new, 1))
         program = [sys.executable, "-m", "cli", "review", "--base", "HEAD", "prod"]
         subprocess.run(program, cwd=tree, check=False, stdout=subprocess.DEVNULL)
-        return shorten((tree / "review.out" / "review.md").read_text(), name)
+        return without_commit((tree / "review.out" / "review.md").read_text())
 
 
-def shorten(text: str, name: str) -> str:
-    """Return a report without commits, and the longest one without its collapsed parts."""
+def without_commit(text: str) -> str:
+    """Return a report without the commit that it compares with."""
     text = re.sub(r"(?<=^Review against HEAD).*$", "", text, flags=re.MULTILINE)
-    if name == LONGEST:
-        text = text.partition("<details>")[0]
     return text.rstrip() + "\n"
 
 

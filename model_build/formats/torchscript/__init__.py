@@ -1,14 +1,19 @@
-"""TorchScript files, and exports of PyTorch models as TorchScript."""
+"""Files of the PyTorch backend, TorchScript and AOTInductor packages, and exports as either."""
 
 import difflib
+import platform
 import re
+import shutil
+import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from packaging.version import Version
 
 import platform_facts
+from model_build.errors import BuildError
 from model_build.export import torch_model
 from model_build.export.environment_step import EnvironmentStep
 from model_build.export.gate import SEED, SIZE_FRACTIONS, GateCase, compare, read_outputs
@@ -18,6 +23,11 @@ from model_build.format import Format
 from model_build.model_config import type_name
 from model_build.recipe_values import Gate
 from model_build.repository import Model
+
+AOTI_PLATFORM = "torch_aoti"
+AOTI_SINCE = "26.03"
+"""The first release that loads AOTInductor packages (pytorch_backend README.md; src/pt2/, which
+r26.02 does not have)."""
 
 NAME_WITH_POSITION = re.compile(r".+?__(?P<index>[0-9]+)")
 
@@ -44,27 +54,27 @@ _PARAMETERS = (
 _MISSING_TYPES = ("TYPE_BF16", "TYPE_UINT16", "TYPE_UINT32", "TYPE_UINT64")
 
 
-class TorchScript(EnvironmentStep):
-    """A traced TorchScript file of a PyTorch model.
+class TorchStep(EnvironmentStep):
+    """A file of a PyTorch model for the PyTorch backend.
 
     The function `source` gets the folder of the verified weights and returns a
     `model_build.TorchModel`. It runs with the packages of the file `environment`, since the
-    release's torch must be able to read the file. The file depends only on the weights and on these
-    packages.
+    release's torch must be able to read the file.
     """
 
     backend: ClassVar[str] = "pytorch"
     writer: ClassVar[Writer] = Writer(name="torch", packages="torch")
     worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
-    to: Literal["torchscript"]
+    title: ClassVar[str]
     gate: Gate
 
     def generate(self, output_path: Path, context: StepContext) -> StepOutput:
-        """Trace the module, write the file and compare its outputs with the module's."""
+        """Export the module, write the file and compare its outputs with the module's."""
         file = context.scratch / f"{output_path.name}.npz"
         self.run(
             output_path,
             context,
+            to=self.to,
             torch_model=torch_model.__file__,
             input_seed=SEED,
             fractions=SIZE_FRACTIONS,
@@ -73,7 +83,41 @@ class TorchScript(EnvironmentStep):
         shapes, tensors = read_outputs(file)
         cases = map(GateCase, shapes, tensors["converted"], tensors["original"])
         report = compare(cases, self.gate, converted_name=output_path.name, original_name="PyTorch")
-        return StepOutput([("TorchScript and PyTorch", report)])
+        return StepOutput([(f"{self.title} and PyTorch", report)])
+
+
+class TorchScript(TorchStep):
+    """A traced TorchScript file, which depends only on the weights and on the packages."""
+
+    title: ClassVar[str] = "TorchScript"
+    to: Literal["torchscript"]
+
+
+class TorchAoti(TorchStep):
+    """A package of `torch.export` and AOTInductor: compiled code for x86-64 processors with AVX2.
+
+    The compiled code calls torch's C functions only, whose binary interface newer versions keep
+    (torch/csrc/inductor/aoti_torch/c/shim.h). It may contain names of temporary folders.
+    """
+
+    title: ClassVar[str] = "AOTInductor"
+    to: Literal["torch-aoti"]
+
+    def problems(self, file: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield a problem if the model has another platform, for which Triton opens model.pt."""
+        del file
+        if model.config.platform != AOTI_PLATFORM:
+            message = f'Triton opens model.pt: write platform: "{AOTI_PLATFORM}" in config.pbtxt'
+            yield ("to",), message
+
+    def generate(self, output_path: Path, context: StepContext) -> StepOutput:
+        """Compile the module if this machine can."""
+        if (sys.platform, platform.machine()) != ("linux", "x86_64") or not shutil.which("g++"):
+            raise BuildError(
+                f"{output_path.name}: AOTInductor compiles C++, for the machine that it runs on: "
+                "build on Linux on x86-64 with g++ (apt-get install g++), or write to: torchscript"
+            )
+        return super().generate(output_path, context)
 
 
 @warning
@@ -84,7 +128,7 @@ def torchscript_names(model: Model) -> Problems:
     the name. If a name has no position, Triton uses the order in config.pbtxt without a message.
     Source: pytorch_backend src/pt/model_state.cc, GetNamingConvention.
     """
-    if model.config.platform == "torch_aoti":
+    if model.config.platform == AOTI_PLATFORM:
         return
     for kind in ("input", "output"):
         tensors = getattr(model.config, kind)
@@ -126,7 +170,7 @@ def torchscript_lists(model: Model) -> Problems:
 
     Source: pytorch_backend src/pt/model_state.cc (ValidateInputs, ValidateOutputs).
     """
-    if model.config.platform != "torch_aoti":
+    if model.config.platform != AOTI_PLATFORM:
         for kind in ("input", "output"):
             if not getattr(model.config, kind):
                 yield (
@@ -171,9 +215,44 @@ def torchscript_strings(model: Model) -> Problems:
             )
 
 
+@warning
+def aoti_names(model: Model) -> Problems:
+    """Inputs and outputs of a package are INPUT__0, OUTPUT__0, ..., which every release reads.
+
+    26.03 and 26.04 do not know the other form (ARGS[0], RESULT), and 26.05 refuses names of
+    neither. Source: pytorch_backend src/pt2/model_instance_state.cc, ValidateInputs.
+    """
+    if model.config.platform != AOTI_PLATFORM:
+        return
+    for kind, names in (("input", r"INPUT__\d+"), ("output", r"OUTPUT__\d+")):
+        for index, tensor in enumerate(getattr(model.config, kind)):
+            if not re.fullmatch(names, tensor.name):
+                yield (
+                    model.field_location(kind, index, "name"),
+                    f'"{tensor.name}" is not a name in every release with AOTInductor: write '
+                    f"{kind.upper()}__ and the position from 0",
+                )
+
+
+@warning
+def aoti_batches(model: Model) -> Problems:
+    """A package is served without `dynamic_batching`.
+
+    The backend returns the rows of all merged requests to each of them. Measured with
+    pytorch_backend r26.05, built for the CPU; its README says that batches are not supported yet.
+    """
+    if model.config.platform == AOTI_PLATFORM and model.config.HasField("dynamic_batching"):
+        yield (
+            model.field_location("dynamic_batching"),
+            "up to 26.05, each caller of a merged batch gets the rows of all callers: remove "
+            "dynamic_batching; for requests of several rows, write max_batch_size: 0 and dims "
+            "that begin with -1",
+        )
+
+
 def torchscript_files(model: Model, path: Path) -> Problems:
     """A TorchScript file is a zip file (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
-    if model.config.platform != "torch_aoti" and not zipfile.is_zipfile(path):
+    if model.config.platform != AOTI_PLATFORM and not zipfile.is_zipfile(path):
         yield (
             model.file_location(model.relative_path(path)),
             "is not a TorchScript file: build or copy it again",
@@ -206,14 +285,16 @@ def torchscript_versions(release: platform_facts.Release, model: Model, path: Pa
 FORMAT = Format(
     backend="pytorch",
     file="model.pt",
-    other_files={"torch_aoti": "model.pt2"},
-    steps=(TorchScript,),
+    other_files={AOTI_PLATFORM: "model.pt2"},
+    steps=(TorchScript, TorchAoti),
     config_rules=(
         torchscript_names,
         torchscript_types,
         torchscript_lists,
         torchscript_parameters,
         torchscript_strings,
+        aoti_names,
+        aoti_batches,
     ),
     file_rules=(torchscript_files,),
     release_rules=(torchscript_versions,),

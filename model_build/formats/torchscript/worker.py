@@ -1,10 +1,11 @@
-"""A script that traces a PyTorch module into TorchScript.
+"""A script that traces a PyTorch module into TorchScript, or compiles it with AOTInductor.
 
 It runs in an environment with torch and without model_build, and reads a JSON request from stdin:
-`source` (FILE.py:FUNCTION), `torch_model` (the file that defines TorchModel, the return type of a
-source), `weights` (a folder or null), `seed`, `input_seed`, `fractions` (the sizes to compare: 0 is
-the smallest, 1 the largest), `output_path`, and `outputs_file`: an .npz file for the outputs of the
-module and of the file for seeded inputs, which the builder compares.
+`to` (torchscript or torch-aoti), `source` (FILE.py:FUNCTION), `torch_model` (the file that defines
+TorchModel, the return type of a source), `weights` (a folder or null), `seed`, `input_seed`,
+`fractions` (the sizes to compare: 0 is the smallest, 1 the largest), `output_path`, and
+`outputs_file`: an .npz file for the outputs of the module and of the file for seeded inputs, which
+the builder compares.
 """
 
 import io
@@ -14,6 +15,7 @@ import sys
 import warnings
 import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +27,11 @@ import torch
 
 _MACHINE_DEPENDENT = (".debug_pkl", "serialization_id")
 """Members of a TorchScript file that depend on paths of the exporting machine."""
+
+COMPILER = """#!/bin/bash
+exec g++ "${@/#-march=native/-march=x86-64-v3}"
+"""
+"""The compiler of AOTInductor, which writes -march=native (torch/_inductor/cpp_builder.py)."""
 
 
 def main(request: dict[str, Any]) -> None:
@@ -38,9 +45,14 @@ def main(request: dict[str, Any]) -> None:
     if not isinstance(model, builder.TorchModel):
         sys.exit("return a model_build.TorchModel")
     warnings.simplefilter("ignore")  # torch.jit is deprecated, but Triton needs it
-    content = remove_paths(trace(model, input_seed=request["input_seed"]))
-    Path(request["output_path"]).write_bytes(content)
-    write_outputs(model, request)
+    path, seed = Path(request["output_path"]), request["input_seed"]
+    if request["to"] == "torchscript":
+        path.write_bytes(remove_paths(trace(model, input_seed=seed)))
+        converted = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
+    else:
+        compile_package(model, path, input_seed=seed)
+        converted = torch._inductor.aoti_load_package(str(path))
+    write_outputs({"original": model.module, "converted": converted}, model, request)
 
 
 def load(file: str, name: str) -> ModuleType:
@@ -75,11 +87,46 @@ def remove_paths(content: bytes) -> bytes:
     return stripped.getvalue()
 
 
-def write_outputs(model: Any, request: dict[str, Any]) -> None:
-    modules = {
-        "original": model.module,
-        "converted": torch.jit.load(request["output_path"], map_location="cpu"),  # type: ignore[no-untyped-call]
+def compile_package(model: Any, path: Path, *, input_seed: int) -> None:
+    """Compile the module for every x86-64 processor of SageMaker's instances.
+
+    By default, the code is for the processor of the build, and for its number of cores.
+    """
+    dimensions = {
+        name: torch.export.Dim(name, min=low, max=high)
+        for name, (low, high) in model.axis_bounds().items()
     }
+    shapes = [
+        {position: dimensions[axis] for position, axis in enumerate(model.axes[name])}
+        for name in model.inputs
+    ]
+    # torch.export makes a constant of a size of 1.
+    sizes = {name: max(low, 2) for name, (low, _) in model.axis_bounds().items()}
+    inputs = model.sample(sizes, torch.Generator().manual_seed(input_seed))
+    with TemporaryDirectory() as scratch, torch.no_grad():
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = scratch
+        compiler = Path(scratch, "g++")
+        compiler.write_text(COMPILER)
+        compiler.chmod(0o755)
+        exported = torch.export.export(
+            model.module,
+            tuple(inputs[name] for name in model.inputs),
+            dynamic_shapes=tuple(shapes),
+        )
+        torch._inductor.aoti_compile_and_package(
+            exported,
+            package_path=str(path),
+            inductor_configs={
+                "cpp.cxx": (None, str(compiler)),
+                "cpp.simdlen": 256,  # AVX2
+                "cpp.dynamic_threads": True,
+                "cpp_cache_precompile_headers": False,  # they would be used once
+                "aot_inductor.precompile_headers": False,
+            },
+        )
+
+
+def write_outputs(modules: dict[str, Any], model: Any, request: dict[str, Any]) -> None:
     generator = torch.Generator().manual_seed(request["input_seed"])
     shapes = [model.sizes_at(fraction) for fraction in request["fractions"]]
     arrays = {"shapes": np.array(json.dumps(shapes))}

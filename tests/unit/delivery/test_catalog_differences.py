@@ -4,17 +4,21 @@ import io
 import json
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import boto3
 import pytest
 from botocore.response import StreamingBody
 
-from delivery.catalog import CatalogDifference, _restore_entries, deployed_entries, differences
+from delivery.catalog import CatalogDifference, _restore_repairable, deployed_entries, differences
 from delivery.errors import ChangedByHand
 from plan.catalog import Catalog
 from platform_facts.rules.catalog import entry_text, list_text
 from release.templates import Template
 from tests.catalog_items import break_entry, current, delete_entry, memory_catalog, write_entry
+from tests.unit.model_build.fakes import FakeSts
+
+SESSION: Any = Mock(client=lambda _: FakeSts())
 
 
 @pytest.fixture
@@ -63,7 +67,7 @@ def test_invalid_entry_is_repairable(catalog: Catalog, broken: Any) -> None:
     assert difference.command == "make deliver STAGE=prod"
     text = "text/minilm: the catalog's entry is broken, changed without tritonsm"
     assert difference.text == text
-    _restore_entries([difference], "arn:ada")
+    assert _restore_repairable(SESSION, [difference]) == []
     assert compare(catalog, entry("a")) == []
 
 
@@ -94,12 +98,12 @@ def test_missing_entry_is_restored_without_overwriting(catalog: Catalog) -> None
     delete_entry(catalog, "minilm")
     (difference,) = compare(catalog, entry("b"))
     assert difference.is_repairable
-    _restore_entries([difference], "arn:bob")
+    assert _restore_repairable(SESSION, [difference]) == []
     revision = current(catalog, "minilm")
     assert revision
-    assert (revision.entry, revision.caller) == (entry("b"), "arn:bob")
+    assert (revision.entry, revision.caller) == (entry("b"), FakeSts().get_caller_identity()["Arn"])
     with pytest.raises(ChangedByHand, match="minilm in triton-catalog-prod/text was changed"):
-        _restore_entries([difference], "arn:bob")
+        _restore_repairable(SESSION, [difference])
 
 
 def test_deployed_entries_are_those_of_the_list_in_the_template() -> None:

@@ -22,6 +22,12 @@ MODELS = Path(model_build.__file__).parents[1] / "models"
 def test_plan_knows_what_builds_do_not_load(doubled: Path) -> None:
     for name in ("minilm", "bert", "resnet50-tensorrt"):  # ONNX files for a CPU
         assert plan_model(find_model(MODELS, name)).load_obstacle is None
+    config = doubled / "double" / "config.pbtxt"
+    python = config.read_text()
+    config.write_text(python.replace('backend: "python"', 'platform: "torch_aoti"'))
+    obstacle = plan_model(ModelSource(doubled)).load_obstacle
+    assert obstacle == "the Triton of builds loads no AOTInductor packages, such as that of double"
+    config.write_text(python)
     recipe = doubled / "recipe.yaml"
     recipe.write_text("description: x\nload: { skip: its weights need 80 GB }\n")
     assert plan_model(ModelSource(doubled)).load_obstacle == "its weights need 80 GB"

@@ -58,7 +58,6 @@ def test_invalid_target_is_refused_with_examples(text: str) -> None:
         ("24.09", "3.11", "cpu-24.09-py311"),
         ("25.09", "3.12", "cpu-25.09"),
         ("25.09", "3.1", "cpu-25.09-py31"),
-        ("21.08", "3.8", "cpu-21.08-py38"),  # version of the image: unknown
     ],
 )
 def test_python_of_the_image_is_not_in_the_prefix(release: str, python: str, prefix: str) -> None:

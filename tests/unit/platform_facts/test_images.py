@@ -21,8 +21,8 @@ from platform_facts import (
          "727897471807.dkr.ecr.cn-north-1.amazonaws.com.cn/sagemaker-tritonserver:25.04-py3"),
         ("23.10", "us-east-1", Processor.GPU,
          "785573368785.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:23.10-py3"),
-        ("22.07", "cn-northwest-1", Processor.GPU,
-         "474822919863.dkr.ecr.cn-northwest-1.amazonaws.com.cn/sagemaker-tritonserver:22.07-py3"),
+        ("23.02", "cn-northwest-1", Processor.GPU,
+         "474822919863.dkr.ecr.cn-northwest-1.amazonaws.com.cn/sagemaker-tritonserver:23.02-py3"),
     ],
 )  # fmt: skip
 def test_image_uri(release_name: str, region_name: str, processor: Processor, uri: str) -> None:

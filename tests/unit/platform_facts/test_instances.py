@@ -17,7 +17,7 @@ def test_every_name_is_valid_in_the_sagemaker_api(api_names: set[str]) -> None:
 
 
 def test_gpu_families_have_every_size(api_names: set[str]) -> None:
-    families = {row.family for row in WITH_GPU} - {"p2"}  # p2: only .xlarge
+    families = {row.family for row in WITH_GPU}
     assert {name for name in api_names if name.split(".")[1] in families} == {
         row.name for row in instance_types() if row.family in families
     }

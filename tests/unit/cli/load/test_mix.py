@@ -24,7 +24,7 @@ def entry(*inputs: Tensor) -> CatalogEntry:
 
 
 def test_requests_of_a_zipf_mix_have_its_shares() -> None:
-    shares = mix.zipf(["dev-text/a", "dev-text/b"], 1)
+    shares = mix.zipf([A, B], 1)
     assert shares == {A: pytest.approx(2 / 3), B: pytest.approx(1 / 3)}
     requests = {target: [Request(target, {})] for target in (A, B)}
     counts = Counter(
@@ -34,38 +34,11 @@ def test_requests_of_a_zipf_mix_have_its_shares() -> None:
     assert counts[A] / 9000 == pytest.approx(2 / 3, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "weights:\n  dev-text/a: 3\n  dev-text/b: 1\n",
-        '{"weights": {"dev-text/a": 3, "dev-text/b": 1}}',
-    ],
-)
-def test_mix_file_is_yaml_or_json(tmp_path: Path, text: str) -> None:
-    (tmp_path / "mix").write_text(text)
-    assert mix.read(tmp_path / "mix") == {A: 0.75, B: 0.25}
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("weights:\n  dev-text/a: 1\n  b: 1\n", "mix.yaml:3: weights.b: "),
-        ("weights:\n  dev-text/a: -1\n", "mix.yaml:2: weights.dev-text/a: -1 is out of range"),
-        ("weights: {}\n", "mix.yaml:1: weights: "),
-        ("wieghts: {}\n", "mix.yaml:1: wieghts: unknown key; write weights"),
-        (None, "No such file"),
-    ],
-)
-def test_invalid_mix_file_is_a_usage_error_with_its_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, error: str
-) -> None:
-    path = tmp_path / "mix.yaml"
-    if text:
-        path.write_text(text)
+def test_target_without_a_model_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
-        parse_command(["load", "--mix", str(path), "--rate", "1"])()
+        parse_command(["load", "dev-text", "--rate", "1"])()
     assert raised.value.code == 2
-    assert error in capsys.readouterr().err
+    assert "'dev-text' is not a model of an endpoint: write " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("datatype", ["FP32", "INT64", "BOOL", "BYTES"])

@@ -75,7 +75,6 @@ LIGHTEST = step(1, metrics={"text/v": {"ModelLatency": 9.0}})
         ({"ModelLatency": 9.0, "CPUUtilization": 88.0}, "CPU", "CPUUtilization 88 %"),
         ({"ModelLatency": 9.0, "MemoryUtilization": 97.0}, "memory", "MemoryUtilization 97 %"),
         ({"ModelLatency": 9.0, "ModelUnloadingTime": 3}, "memory", "ModelUnloadingTime 3: "),
-        ({"ModelLatency": 49.0, "TritonQueueShare": 0.7}, "queue", "in Triton: requests wait"),
         ({"ModelLatency": 9.0, "CPUUtilization": 20.0}, "queue", "before the container"),
         ({"ModelLatency": 49.0, "CPUUtilization": 20.0}, "queue", "in the container"),
         ({"ModelLatency": 16.0 + 9.5}, "queue", "ModelLatency 25.5 ms, 9.0 ms at 1 a second"),

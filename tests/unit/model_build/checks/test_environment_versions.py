@@ -70,7 +70,7 @@ GPU = "cuda-24.09-sm86"
          "4: traced/1/model.pt: torch.txt pins no torch, ... add a torch before 2.5.0"),
         (GPU, {"keras": UNPINNED}, "6: ... pins no tensorflow, ... tensorflow 2.16.1 or older"),
         (GPU, {"dali": UNPINNED}, "8: ... pins no dali, ... add dali 1.39.0 or older"),
-        ("cpu-22.05", {"torch": "", "dali": "nvidia-dali-cuda120==1.35.0"},
+        ("cpu-23.05", {"torch": "", "dali": "nvidia-dali-cuda120==1.25.0"},
          "4: ... torch.txt pins no torch, which writes the file: add the torch to use"),
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model_build import BuildTarget, ModelSource
-from model_build.checks.backends import target_backends
+from model_build.checks.backends import aoti_targets, target_backends
 
 TENSORS = "".join(
     f' {kind} [ {{ name: "{name}" data_type: TYPE_FP32 dims: [ 2 ] }} ]'
@@ -23,6 +23,15 @@ files:
       precision: fp16
       gate: { max_absolute_difference: 1 }
       profiles: [{ X: { min: [1, 2], opt: [1, 2], max: [1, 2] } }]
+"""
+PACKAGE = """\
+description: A package of AOTInductor
+files:
+  plan/1/model.pt2:
+    to: torch-aoti
+    source: e.py:f
+    environment: torch.txt
+    gate: { max_absolute_difference: 1 }
 """
 
 
@@ -54,3 +63,26 @@ def test_plan_step_of_a_recipe_is_accepted_for_a_cpu(tmp_path: Path) -> None:
 def test_backend_missing_in_the_release_is_refused(tmp_path: Path) -> None:
     (line,) = messages(tmp_path, "cuda-25.09-sm86", 'platform: "tensorflow_savedmodel"')
     assert line.startswith("config.pbtxt:1: Triton 25.09 has no tensorflow backend; 25.02 was")
+
+
+@pytest.mark.parametrize(
+    ("target", "step", "problem"),
+    [
+        ("cpu-25.09", "", "Triton 25.09 does not load AOTInductor packages: choose Triton 26.03"),
+        ("cuda-26.05-sm86", "", None),  # it may have been compiled for this GPU
+        ("cuda-26.05-sm86", "torch-aoti", "a package for a GPU is compiled on that GPU, and the"),
+        ("cpu-26.03", "torch-aoti", None),
+    ],
+)
+def test_package_needs_a_release_and_a_processor(
+    tmp_path: Path, target: str, step: str, problem: str | None
+) -> None:
+    if step:
+        (tmp_path / "recipe.yaml").write_text(PACKAGE)
+    assert messages(tmp_path, "cpu-26.05", 'platform: "torch_aoti"') == []
+    problems = [*aoti_targets(ModelSource(tmp_path), BuildTarget.parse(target))]
+    assert len(problems) == (problem is not None)
+    if problem:
+        ((location, message),) = problems
+        assert (location.path.name, location.line) == ("config.pbtxt", 1)
+        assert message.startswith(problem)

@@ -39,14 +39,16 @@ def write_job(folder: Path, *, release: str = "25.09", engine: Engine = ENGINE) 
     )
 
 
-def write_result(folder: Path, job: EngineJob, *, plan: bytes = b"a plan") -> EngineResult:
+def write_result(
+    folder: Path, job: EngineJob, *, plan: bytes = b"a plan", timing_cache: str = ""
+) -> EngineResult:
     """Write a result of `job`; its engine returns its input."""
     folder.mkdir(parents=True)
     (folder / PLAN).write_bytes(plan)
     (folder / "output-0-0.bin").write_bytes(INPUT.tobytes())
     y = RawTensor("Y", "float32", [1, 2], "output-0-0.bin", sha256(folder / "output-0-0.bin"))
     origin = {"gpu": "NVIDIA A10G"}
-    result = JobResult(job.digest, sha256(folder / PLAN), [[y]], origin, [0.5])
+    result = JobResult(job.digest, sha256(folder / PLAN), [[y]], origin, [0.5], timing_cache)
     (folder / FILE).write_bytes(result.json_bytes())
     return EngineResult.read(folder, job)
 

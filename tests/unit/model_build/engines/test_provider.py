@@ -14,18 +14,23 @@ from model_build.engines.engine_result import EngineResult
 from model_build.engines.provider import Engines, ResultStore
 from model_build.gpu_step import job as gpu_job
 from model_build.gpu_step.errors import StepError
+from model_build.gpu_step.files import sha256
 from model_build.gpu_step.result import JobResult
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
-from tests.unit.model_build.engines.conftest import write_result
+from tests.unit.model_build.engines.conftest import ENGINE, write_job, write_result
 from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 
 @dataclass
 class _Gpu:
-    """GPU that compiles `plan`; `runs` has the digest of each compiled job."""
+    """GPU that compiles `plan`; `runs` has the digest of each compiled job.
+
+    Each run adds a + to the timing cache. A `forged` one began with another cache than the job's.
+    """
 
     plan: bytes = b"a plan"
+    forged: bool = False
     runs: list[str] = field(default_factory=list)
 
     def compute_capability(self) -> ComputeCapability:
@@ -34,7 +39,11 @@ class _Gpu:
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
         progress("compiling")
         self.runs.append(job.digest)
-        write_result(to, job, plan=self.plan)
+        cache = job.folder / gpu_job.TIMING_CACHE
+        times = cache.read_bytes() if cache.is_file() else b""
+        began_with = sha256(cache) if times and not self.forged else ""
+        write_result(to, job, plan=self.plan, timing_cache=began_with)
+        (to / cache.name).write_bytes(times + b"+")
 
 
 @pytest.fixture(params=["folder", "bucket"])
@@ -72,6 +81,21 @@ def test_second_build_reuses_and_validates_the_engine(
     assert checked_plans == [b"a plan", b"a plan"]
 
 
+def test_timing_cache_is_kept_by_gpu_and_version(store: ResultStore, tmp_path: Path) -> None:
+    gpu = _Gpu()
+    for name, release in (("a", "25.09"), ("b", "25.09"), ("c", "24.09")):
+        engine = ENGINE.model_copy(update={"workspace_mib": ord(name)})
+        job = write_job(tmp_path / name, release=release, engine=engine)
+        _provide(Engines(store, gpu), job, tmp_path / f"{name}-scratch")
+    assert store.timing_cache("8.6-10.13.3.9") == b"++"
+    assert store.timing_cache("8.6-10.4.0.26") == b"+"
+    gpu.forged = True
+    engine = ENGINE.model_copy(update={"workspace_mib": 1})
+    job = write_job(tmp_path / "d", engine=engine)
+    _provide(Engines(store, gpu), job, tmp_path / "d-scratch")
+    assert store.timing_cache("8.6-10.13.3.9") == b"++"
+
+
 def test_engine_that_fails_its_gate_is_not_stored(
     store: ResultStore, job: EngineJob, tmp_path: Path
 ) -> None:
@@ -97,7 +121,7 @@ def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Pa
     engines, gpu = BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu()
     with pytest.raises(KeyboardInterrupt):
         _provide(Engines(engines, gpu), job, tmp_path / "killed")
-    assert len(s3.objects) == 2
+    assert len(s3.objects) == 3  # the timing cache, and two files of the result
     assert not engines.fetch(job.digest, to=tmp_path / "fetched")
     del s3.hooks["PutObject"]
     gpu.plan = b"of another compilation"  # not blocked by the interrupted upload

@@ -1,4 +1,4 @@
-"""TorchScript exports of a small PyTorch module, traced in a worker process."""
+"""Exports of a small PyTorch module as TorchScript and with AOTInductor, in a worker process."""
 
 import textwrap
 import zipfile
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from model_build import GateFailed, model_config
+from model_build import BuildError, GateFailed, model_config
 from model_build.export.gate import GateReport
-from model_build.formats.torchscript import TorchScript
+from model_build.formats.torchscript import TorchAoti, TorchScript
 from model_build.recipe_values import Gate
 from tests.unit.model_build.fakes import step_context
 
@@ -74,15 +74,15 @@ def _export(folder: Path, function: str, **fields: Any) -> GateReport:
     folder.mkdir(parents=True)
     (folder / "export.py").write_text(textwrap.dedent(SOURCE))
     context = step_context(folder, scratch=folder.parent, **fields)
-    step = TorchScript(
-        to="torchscript",
-        source=f"export.py:{function}",
-        environment="pins.txt",
-        gate=Gate(max_absolute_difference=1e-5),
-    )
+    step = TorchScript(to="torchscript", **_step(function))
     ((title, report),) = step.generate(folder / "model.pt", context).gates
     assert title == "TorchScript and PyTorch"
     return report
+
+
+def _step(function: str) -> dict[str, Any]:
+    gate = Gate(max_absolute_difference=1e-5)
+    return {"source": f"export.py:{function}", "environment": "pins.txt", "gate": gate}
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,27 @@ def test_debug_files_are_removed(exported: Exported) -> None:
 def test_data_dependent_branch_fails_the_gate(tmp_path: Path) -> None:
     with pytest.raises(GateFailed, match=r"^model\.pt differs from PyTorch by "):
         _export(tmp_path / "model", "branching")
+
+
+def test_package_has_code_for_other_processors_than_that_of_the_build(tmp_path: Path) -> None:
+    (tmp_path / "export.py").write_text(textwrap.dedent(SOURCE))
+    path, context = tmp_path / "model.pt2", step_context(tmp_path, scratch=tmp_path)
+    step = TorchAoti(to="torch-aoti", **_step("two_outputs"))
+    ((title, report),) = step.generate(path, context).gates
+    assert title == "AOTInductor and PyTorch"
+    assert report.shapes == [{"batch": 1}, {"batch": 2}, {"batch": 4}, {"batch": 8}]
+    assert report.max_absolute_difference <= 1e-5
+    package = torch._inductor.aoti_load_package(str(path))
+    assert package.get_metadata()["AOTI_CPU_ISA"] == "AVX2"
+    debug_information = path.read_bytes()
+    assert b" -march=x86-64-v3 " in debug_information
+
+
+def test_package_needs_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    step = TorchAoti(to="torch-aoti", **_step("two_outputs"))
+    with pytest.raises(BuildError, match=r"^model\.pt2: .* build on Linux on x86-64 with g\+\+"):
+        step.generate(tmp_path / "model.pt2", step_context(tmp_path, scratch=tmp_path))
 
 
 def test_resnet50_has_tensors_and_switches_of_the_article() -> None:

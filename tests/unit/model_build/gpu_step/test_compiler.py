@@ -31,10 +31,14 @@ JOB = Job(
 )
 
 
-def _compile(trt: RecordedTensorRt, **fields: Any) -> bytes:
-    """Return the plan."""
-    job = JOB._replace(**fields)
-    return compile_engine(trt, Path("bert.onnx"), job, log=TensorRtLog(trt, print))
+def _compile(
+    trt: RecordedTensorRt, *, timing_cache: bytes = b"", **fields: Any
+) -> tuple[bytes, bytes, list[str]]:
+    """Return the plan, the new timing cache and the printed lines."""
+    lines: list[str] = []
+    job, log = JOB._replace(**fields), TensorRtLog(trt, lines.append)
+    made = compile_engine(trt, Path("bert.onnx"), job, log=log, timing_cache=timing_cache)
+    return *made, lines
 
 
 def _load(trt: RecordedTensorRt, *, level: str) -> None:
@@ -45,7 +49,9 @@ def _load(trt: RecordedTensorRt, *, level: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_calls_exist_in_the_api_version(version: str, snapshot: SnapshotAssertion) -> None:
     trt = RecordedTensorRt(version)
-    assert _compile(trt, level="ampere-plus") == b"serialized"
+    plan, timing_cache, lines = _compile(trt, level="ampere-plus", timing_cache=b"times")
+    assert plan == timing_cache == b"serialized"
+    assert lines == []
     assert trt.calls == snapshot
 
 
@@ -66,6 +72,20 @@ def test_precision_is_in_the_network_or_a_flag(
     assert f"Builder.create_network({network})" in trt.calls
     set_flags = [call.removeprefix("IBuilderConfig.") for call in trt.calls if "_flag(" in call]
     assert set_flags == flags
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    "refusal",
+    [{"IBuilderConfig.set_timing_cache": False}, {"IBuilderConfig.create_timing_cache": None}],
+)
+def test_timing_cache_of_another_gpu_is_replaced(version: str, refusal: dict[str, Any]) -> None:
+    trt = RecordedTensorRt(version)
+    trt.answers |= refusal
+    plan, _, lines = _compile(trt, timing_cache=b"times")
+    assert plan == b"serialized"
+    assert "IBuilderConfig.create_timing_cache(<0 bytes>)" in trt.calls
+    assert lines == ["the timing cache is of another GPU or TensorRT, and is not used"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -57,6 +57,9 @@ CASES = [
     case("import that the requirements do not have", PACKAGES,
          {"first/1/model.py": "import bs4, tokenizers, torch\n" + MODEL},
          "first/1/model.py:1:1: imports torch ... --to first --add torch` [recipe_imports]"),
+    case("AOTInductor package with another platform", RECIPE,
+         {RECIPE_FILE: {"1/model.pt:": "1/model.pt2:", "torchscript": "torch-aoti"}},
+         'recipe.yaml:11: ... write platform: "torch_aoti" in [recipe_matches_files]'),
     case("packages outside site-packages", RECIPE,
          {RECIPE_FILE: {"files:\n": "files:\n  twice/1/packages:\n    to: python-packages\n    "
            "requirements: requirements.txt\n"}, "requirements.txt": "", "twice/1/__init__.py": ""},

@@ -4,6 +4,7 @@ from tests.unit.model_build.checks.cases.bases import PYTHON, TORCHSCRIPT
 from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
+PACKAGE = {"twice/1/model.pt": None, "twice/1/model.pt2": ""}
 INPUT = 'input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]\n'
 
 # fmt: off
@@ -36,6 +37,15 @@ CASES = [
          {CONFIG: {"max_batch_size: 8": "max_batch_size: 0",
            INPUT: INPUT.replace("[ 2 ]", "[ 1 ] reshape { }")}},
          'twice/config.pbtxt:4:54: "X" has an empty reshape, which needs [tensor_shapes]'),
+    # aoti_names
+    case("AOTInductor package with other names", TORCHSCRIPT,
+         {**PACKAGE, CONFIG: {"pytorch_libtorch": "torch_aoti", "INPUT__1": "RIGHT"}},
+         'twice/config.pbtxt:5:5: warning: "RIGHT" is not a name in every release [aoti_names]'),
+    # aoti_batches
+    case("AOTInductor package of merged requests", TORCHSCRIPT,
+         {**PACKAGE,
+          CONFIG: {"pytorch_libtorch": "torch_aoti", "# FIELDS": "dynamic_batching { }"}},
+         "twice/config.pbtxt:11:1: warning: up to 26.05, each caller [aoti_batches]"),
     # torchscript_strings
     case("TorchScript strings of merged requests", TORCHSCRIPT,
          {CONFIG: {'"OUTPUT__1" data_type: TYPE_FP32 dims: [ 2 ]': '"OUTPUT__1" data_type: '
