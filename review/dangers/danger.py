@@ -59,9 +59,12 @@ class Danger:
 
 
 def digest(text: str | bytes) -> str:
-    """Return a digest of a text for a key, so that an acknowledgement covers only this text."""
+    """Return a digest of a text for a key, so that an acknowledgement covers only this text.
+
+    128 bits: nobody finds two texts of one digest, of which one is harmless.
+    """
     content = text.encode(errors="replace") if isinstance(text, str) else text
-    return hashlib.sha256(content).hexdigest()[:12]
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:

@@ -1,6 +1,7 @@
 """Changed data of models: `config.pbtxt`, `recipe.yaml` and `tests/golden.json`."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,10 +21,12 @@ SOURCE_FIELDS = ("from", "repository", "package", "folder", "uri", "path")
 
 CODE_FIELDS = (
     *("backend", "cc_model_filenames", "default_model_filename", "model_repository_agents"),
-    *("platform", "runtime"),
+    *("model_operations", "platform", "runtime"),
 )
 """Fields of a configuration that select what Triton runs, as `ENVIRONMENT` does; nobody owns it
 (Triton's model configuration; python_backend, "Creating Custom Execution Environments")."""
+CODE_PARAMETER = re.compile(r"PATH|LIB|/", re.IGNORECASE)
+"""Parameters such as OpenVINO's `CPU_EXTENSION_PATH`, by name or value."""
 FIELDS_OF_NEW_MODELS = {"backend", "platform"}
 """Those that every new model has."""
 
@@ -73,6 +76,8 @@ def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) ->
             yield "selected_code", f"Triton runs other code: {difference}"
         elif field == "parameters" and model_config.ENVIRONMENT in texts:
             yield "selected_code", f"Triton runs the programs of this archive: {difference}"
+        elif field == "parameters" and CODE_PARAMETER.search(texts):
+            yield "selected_code", f"a parameter can select a library or a file: {difference}"
 
 
 def _new_or_deleted(name: str, file: ChangedFile, new: Any) -> Iterator[Finding]:
