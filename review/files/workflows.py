@@ -29,7 +29,8 @@ ZIZMOR_IGNORE = b"zizmor: ignore"
 """A comment that suppresses a finding (zizmor's documentation, "Ignoring results")."""
 _DELIVER = re.compile(r"\bdeliver\b")
 _OVERRIDES = re.compile(
-    r"\b(IGNORE_PREFLIGHT|ALLOW_OLDER|TAKE_OVER)=|--(ignore-preflight|allow-older|take-over)"
+    r"\b(?:IGNORE_PREFLIGHT|ALLOW_OLDER|TAKE_OVER)(?==)"
+    r"|--(?:ignore-preflight|allow-older|take-over)"
 )
 """Options of a delivery that switch a check off."""
 REVIEW = "review.judge"
@@ -102,7 +103,7 @@ def _rights(content: bytes) -> set[str]:
             if str(level).startswith("write"):
                 texts.add(f"{name} may write (permissions: {scope or level})")
         commands = _commands(part)
-        texts |= {f"{name} delivers with {match[1] or match[2]}" for match in _OVERRIDES.finditer(commands)}
+        texts |= {f"{name} delivers with {match[0]}" for match in _OVERRIDES.finditer(commands)}
         environment = part.get("environment")
         if environment and _DELIVER.search(commands):
             title = environment.get("name") if isinstance(environment, dict) else environment
