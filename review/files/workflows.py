@@ -76,7 +76,7 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
         return
     for difference in value_differences(read_yaml(before), read_yaml(after)):
         falling = falling_amount(difference.path, difference.before, difference.after)
-        yield falling or ("", str(difference))
+        yield falling or ("", re.sub(r"^True\b", "on", str(difference)))
 
 
 def _rights(content: bytes) -> set[str]:

@@ -23,8 +23,12 @@ from tools.bench.page import plot_path, render_page
 ROOT = Path(__file__).parents[2]
 LOCAL_SAGEMAKER = ROOT / "local_sagemaker"
 BUILD_SOURCES = [ROOT / name for name in ("model_build", "plan", "platform_facts")]
-PROVIDED_PACKAGES = {"detect_secrets", "keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
-"""Packages of recipe environments, of the NVIDIA image, or of `lint`, which builds do not run."""
+PROVIDED_PACKAGES = {
+    *("aws_croniter", "detect_secrets"),
+    *("keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"),
+}
+"""Packages of stages and `lint`, which builds do not run, of recipe environments, or of the NVIDIA
+image."""
 
 
 def test_constructs_folder_is_not_a_package() -> None:
