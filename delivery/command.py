@@ -57,6 +57,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
             name,
             help=summary,
             description=f"{summary.capitalize()}.\n\n{exit_codes}",
+            allow_abbrev=False,  # the review finds switches in workflows by their names
         )
         parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
         for switch in switches:

@@ -70,7 +70,7 @@ def _clauses(
             yield f"in the image {image['uri']}"
         for variant in settings.variants.values():
             types = " or ".join(variant.instance_types)
-            yield f"{types}, {limits_text(variant.instances)} instances"
+            yield f"{types}, instances: {limits_text(variant.instances)}"
         for component in settings.components.values():
             yield f"{component.name}, {limits_text(component.copies)} copies"
         yield f"models: {', '.join(sorted(after.models)) or 'no models'}"

@@ -1,5 +1,6 @@
 """The workflows of GitHub Actions, tested without GitHub."""
 
+import os
 import re
 import runpy
 import subprocess
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from review.files.workflows import FOLDER, broken_invariants
+from review.files.workflows import FOLDER, REVIEW, broken_invariants
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -129,8 +130,8 @@ def test_review_job_runs_no_code_of_the_pull_request() -> None:
     commit = "${BASE:-$(git -C head rev-parse 'HEAD^1')}"
     assert result["run"] == f'echo "commit={commit}" >> "$GITHUB_OUTPUT"'
     run = [step for step in review["steps"] if "run" in step and step != result]
-    assert [step["run"].split()[0] for step in run] == ["make", "cat"]
-    assert run[0]["working-directory"] == "base"
+    assert [step["run"].split()[0] for step in run] == ["make", ".", "cat"]
+    assert [step.get("working-directory") for step in run] == ["base", "base", None]
     assert not [step for step in review["steps"] if "cache" in step.get("with", {})]
 
 
@@ -181,18 +182,17 @@ def test_stages_get_the_reviewed_release_one_after_the_other() -> None:
     output = "${{ needs.build.outputs.digest }}"
     for stage, needs, options in (
         ("dev", ["build", "review"], ""),
-        ("prod", ["build", "review", "dev"], " FROM_STAGE=dev"),
+        ("prod", ["build", "review", "dev"], " --from-stage=dev"),
     ):
         job = jobs[stage]
         assert (job["environment"], job["needs"]) == (stage, needs)
         assert job["concurrency"] == {"group": f"deploy-{stage}", "cancel-in-progress": False}
         delivery = job["steps"][-1]
-        assert delivery["run"] == f'make deliver STAGE={stage}{options} DIGEST="$DIGEST"'
+        assert delivery["run"] == f'./tritonsm deliver {stage}{options} --digest="$DIGEST"'
         assert delivery["env"] == {"DIGEST": output}
     assert jobs["build"]["outputs"]["digest"] == "${{ steps.build.outputs.digest }}"
     for review in (jobs["review"], pull_request()["review"]):
-        (judge,) = (step for step in review["steps"] if "make judge" in step.get("run", ""))
-        assert judge["run"].endswith(' DIGEST="$DIGEST"')
+        (judge,) = (step for step in review["steps"] if REVIEW in step.get("run", ""))
         assert judge["env"]["DIGEST"] == output
 
 
@@ -215,14 +215,28 @@ def test_workflows_keep_the_invariants() -> None:
     assert list(broken_invariants(files)) == []
 
 
-def test_empty_digest_is_an_error() -> None:
-    """Such as that of a job that failed: without a digest, any release would be accepted."""
-    for target in ("judge", "deliver"):
-        commands = subprocess.run(
-            ["make", "--dry-run", target, "STAGE=prod", "DIGEST="],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
+PROGRAM = """#!/bin/sh
+printf '%s\\n' "$@" > arguments
+"""
+
+
+@pytest.mark.parametrize("digest", ["x' ; touch ran ; : '", "$(touch ran)", "--allow-older", ""])
+def test_digest_is_one_argument(tmp_path: Path, digest: str) -> None:
+    """The job that writes it runs the code of the change; the empty one is that of a failed job."""
+    steps = [
+        step for job in (*deploy().values(), pull_request()["review"]) for step in job["steps"]
+    ]
+    reading = [step["run"] for step in steps if "DIGEST" in step.get("env", {})]
+    assert len(reading) == 4
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/bin/activate").write_text("PATH=$PWD:$PATH")
+    for name in ("tritonsm", "python"):
+        (tmp_path / name).write_text(PROGRAM)
+        (tmp_path / name).chmod(0o755)
+    for command in reading:
+        subprocess.run(
+            ["bash", "-e", "-c", command], cwd=tmp_path, env={**os.environ, "DIGEST": digest},
             check=True,
-        ).stdout
-        assert "--digest ''" in commands
+        )  # fmt: skip
+        assert f"--digest={digest}" in (tmp_path / "arguments").read_text().splitlines()
+    assert not (tmp_path / "ran").exists()
