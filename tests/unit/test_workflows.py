@@ -188,7 +188,8 @@ def test_stages_get_the_reviewed_release_one_after_the_other() -> None:
         assert (job["environment"], job["needs"]) == (stage, needs)
         assert job["concurrency"] == {"group": f"deploy-{stage}", "cancel-in-progress": False}
         delivery = job["steps"][-1]
-        assert delivery["run"] == f'./tritonsm deliver {stage}{options} --digest="$DIGEST"'
+        options += ' --digest="$DIGEST" --commit="$GITHUB_SHA"'
+        assert delivery["run"] == f"./tritonsm deliver {stage}{options}"
         assert delivery["env"] == {"DIGEST": output}
     assert jobs["build"]["outputs"]["digest"] == "${{ steps.build.outputs.digest }}"
     for review in (jobs["review"], pull_request()["review"]):
