@@ -70,7 +70,7 @@ def value(shape: Shape) -> Any:
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_unsupported_members_are_refused_by_name(name: str) -> None:
-    operations = SERVICES[name]._operations
+    operations = SERVICES[name].operations
     service = JsonService(name, dict.fromkeys(operations, lambda _: {}))
     for operation in operations:
         shape: Any = BOTOCORE.get_service_model(name).operation_model(operation).input_shape
