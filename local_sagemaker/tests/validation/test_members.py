@@ -130,8 +130,8 @@ def test_supported_members_are_used(service: str) -> None:
     }
     for shape_name, names in SUPPORTED[service].items():
         shape: Any = model.shape_for(shape_name)
-        assert set(names.split()) <= set(shape.members)
-        for name in names.split():
+        assert set(names) <= set(shape.members)
+        for name in names:
             header = shape.members[name].serialization.get("name", name)
             used = f'"{name}"' in code or f'b"{header.lower()}"' in code
             assert used or name in described_names, (shape_name, name)
