@@ -30,7 +30,7 @@ SERVICES = {
 
 
 def requests(
-    shape: Shape, supported: dict[str, str], visited: tuple[str, ...] = ()
+    shape: Shape, supported: dict[str, list[str]], visited: tuple[str, ...] = ()
 ) -> Iterator[tuple[Any, str, bool]]:
     """Yield a request for each member below a shape, its path, and whether it is supported.
 
