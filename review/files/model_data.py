@@ -98,6 +98,12 @@ def _rule(name: str, difference: ValueDifference) -> str:
     if name == "config.pbtxt":
         if key == ("count",) and rises_sharply(int(before or 1), int(after or 1)):
             return "multiplied_capacity"  # each instance of a model has its own memory
+        if difference.key_path[:1] == ("parameters",) and _is_numeric(before) and _is_numeric(after):
+            return "changed_limits"  # of the model's code, which no owner of code sees
+        if difference.key_path == ("dynamic_batching",) and after is None:
+            return "slow_responses"
+        if key == ("kind",) and (before, after) == ("KIND_GPU", "KIND_CPU"):
+            return "slow_responses"
         delays = [int(value or 0) for value in (before, after)] if key == (QUEUE_DELAY,) else [0, 0]
         return "slow_responses" if LONG_QUEUE_DELAY <= delays[1] > delays[0] else ""
     if key and key[0] in TOLERANCES:
@@ -114,6 +120,10 @@ def _rule(name: str, difference: ValueDifference) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, str) and value.replace(".", "", 1).isdigit()
 
 
 def _pop_outputs(golden: Any) -> dict[str, Any]:
