@@ -163,7 +163,7 @@ def restore_entries(
 def deployed_entries(session: boto3.Session, template: Template) -> Entries:
     """Return the entries in the list that a template's stack has written.
 
-    The list is an asset of the stack. A stack of an older version has none.
+    The list is an asset of the stack.
     """
     entries: Entries = {}
     for _, catalog in resources(template, CATALOG):

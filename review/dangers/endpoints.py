@@ -76,7 +76,7 @@ def _updated_endpoints(comparison: Comparison) -> list[tuple[PlannedEndpoint, Pl
 def scaling_suspended_during_update(comparison: Comparison) -> Iterator[Danger]:
     """The instance type of a scaled variant changes: that needs two deploys (docs/delivery.md)."""
     for before, after in _updated_endpoints(comparison):
-        if names := scaled_variants_that_change(before, after):
+        if names := scaled_variants_that_change(before.settings, after.settings):
             name = after.settings.name
             maximum = max(before.settings.variants[name].instances.maximum for name in names)
             yield Danger(

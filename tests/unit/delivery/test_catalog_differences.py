@@ -1,7 +1,6 @@
 """Tests of the comparison of the catalog with the deployed entries."""
 
 import io
-import json
 from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import Mock
@@ -15,7 +14,7 @@ from delivery.errors import ChangedByHand
 from plan.catalog import Catalog
 from platform_facts.rules.catalog import entry_text, list_text
 from release.templates import Template
-from tests.catalog_items import break_entry, current, delete_entry, memory_catalog, write_entry
+from tests.catalog_items import current, delete_entry, memory_catalog, write_entry
 from tests.unit.model_build.fakes import FakeSts
 
 SESSION: Any = Mock(client=lambda _: FakeSts())
@@ -42,11 +41,6 @@ def compare(catalog: Catalog, deployed: dict[str, Any] | None) -> list[CatalogDi
     return differences(session, "prod", {"text": entries})
 
 
-def test_same_entry_is_no_difference(catalog: Catalog) -> None:
-    write_entry(catalog, entry("a"))
-    assert compare(catalog, entry("a")) == []
-
-
 def test_published_copy_is_not_repairable(catalog: Catalog) -> None:
     write_entry(catalog, entry("a", archive="published/{}.tar.gz"), cause="published")
     (difference,) = compare(catalog, entry("a"))
@@ -54,21 +48,6 @@ def test_published_copy_is_not_repairable(catalog: Catalog) -> None:
     assert not difference.is_repairable  # before a deploy the builder's archive may be missing
     assert difference.command == "make deliver STAGE=prod"
     assert "in another archive, published/a.tar.gz, since" in difference.text
-
-
-@pytest.mark.parametrize(
-    "broken", [{}, {"version": "9999"}, {**entry("a"), "version": 9999}, "no entry"]
-)
-def test_invalid_entry_is_repairable(catalog: Catalog, broken: Any) -> None:
-    write_entry(catalog, entry("a"))
-    break_entry(catalog, "minilm", json.dumps(broken))
-    (difference,) = compare(catalog, entry("a"))
-    assert difference.is_repairable
-    assert difference.command == "make deliver STAGE=prod"
-    text = "text/minilm: the catalog's entry is broken, changed without tritonsm"
-    assert difference.text == text
-    assert _restore_repairable(SESSION, [difference]) == []
-    assert compare(catalog, entry("a")) == []
 
 
 def test_earlier_version_is_restored_by_a_rollback(catalog: Catalog) -> None:
@@ -83,14 +62,6 @@ def test_earlier_version_is_restored_by_a_rollback(catalog: Catalog) -> None:
         f"text/minilm: the catalog has version a instead of b, since {time}, by arn:ada"
     )
     assert difference.command == "tritonsm rollback prod text minilm --to b"
-
-
-def test_model_without_a_deployed_entry_is_deleted_by_hand(catalog: Catalog) -> None:
-    write_entry(catalog, entry("a"))
-    (difference,) = compare(catalog, None)
-    assert difference.text.endswith("and the commit does not have this model")
-    assert not difference.is_repairable
-    assert """prod --key '{"model_key":{"S":"text#minilm"},"revision":""" in difference.command
 
 
 def test_missing_entry_is_restored_without_overwriting(catalog: Catalog) -> None:

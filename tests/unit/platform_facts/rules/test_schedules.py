@@ -10,13 +10,6 @@ from platform_facts.rules.schedules import check_schedule, check_time_zone
     [
         "cron(0 20 ? * MON-FRI *)",
         "cron(30 6 ? * mon *)",
-        "cron(0/15 8-18 ? JAN,MAR 2-6 2027-2030)",
-        "cron(*/5 * L * ? *)",
-        "cron(0 10 15W * ? *)",
-        "cron(0 10 ? * 6#3 *)",
-        "cron(0 10 ? * FRI#1 2199)",
-        "cron(0 10 31W * ? *)",
-        "cron(0 10 ? * fril *)",
         "rate(1 minute)",
         "rate(12 hours)",
         "at(2027-01-31T08:00:00)",
