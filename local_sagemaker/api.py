@@ -28,7 +28,7 @@ class JsonService:
         *,
         forwards: Callable[[str, dict[str, Any]], bool] = lambda *_: False,
     ) -> None:
-        self._service, self._operations, self.forwards = service, operations, forwards
+        self._service, self.operations, self.forwards = service, operations, forwards
         self._model = protocols.service_model(service)
 
     @property
@@ -52,12 +52,12 @@ class JsonService:
 
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
         """Validate a request and run its operation. Raises `ApiError`."""
-        if name not in self._operations:
+        if name not in self.operations:
             raise not_emulated(name)
         shape = self.input_shape(name)
         check_supported(self._service, request, shape)
         check_request(request, shape, service=self._service, operation=name)
-        return self._operations[name](request)
+        return self.operations[name](request)
 
 
 def not_emulated(operation: str) -> ApiError:

@@ -188,7 +188,8 @@ def test_stages_get_the_reviewed_release_one_after_the_other() -> None:
         assert (job["environment"], job["needs"]) == (stage, needs)
         assert job["concurrency"] == {"group": f"deploy-{stage}", "cancel-in-progress": False}
         delivery = job["steps"][-1]
-        assert delivery["run"] == f'./tritonsm deliver {stage}{options} --digest="$DIGEST"'
+        options += ' --digest="$DIGEST" --commit="$GITHUB_SHA"'
+        assert delivery["run"] == f"./tritonsm deliver {stage}{options}"
         assert delivery["env"] == {"DIGEST": output}
     assert jobs["build"]["outputs"]["digest"] == "${{ steps.build.outputs.digest }}"
     for review in (jobs["review"], pull_request()["review"]):
@@ -202,12 +203,47 @@ def test_no_code_of_a_change_reviews_or_delivers_it() -> None:
         refs = [step["with"].get("ref") for step in checkouts]
         folders = {step.get("working-directory") for step in job["steps"] if "run" in step}
         if name != "build":
-            assert refs[-1] == "${{ github.event.before }}"
+            outputs = (
+                "steps.base.outputs.commit" if name == "review" else "needs.review.outputs.base"
+            )
+            assert refs[-1] == f"${{{{ {outputs} }}}}"
         if name == "review":
             assert folders - {None} == {"base"}
             assert checkouts[0]["with"]["path"] == "head"
         elif name != "build":
             assert len(refs) == 1
+
+
+@pytest.mark.parametrize(
+    ("last_success", "first_base", "base"),
+    [
+        ("a" * 40, "b" * 40, "a" * 40),
+        ("", "b" * 40, "b" * 40),
+        ("", "", None),  # actions/checkout would take the change itself
+        ("", "main", None),
+    ],
+)
+def test_base_of_a_delivery_is_the_last_commit_that_was_delivered(
+    tmp_path: Path, last_success: str, first_base: str, base: str | None
+) -> None:
+    """Not the previous push: its review may have failed, and its changes are not delivered yet."""
+    job = deploy()["review"]
+    (step,) = (step for step in job["steps"] if step.get("id") == "base")
+    assert job["outputs"] == {"base": "${{ steps.base.outputs.commit }}"}
+    assert step["env"]["FIRST_BASE"] == "${{ vars.FIRST_BASE }}"
+    options = "--workflow deploy.yml --event push --branch main --status success --limit 1 "
+    (tmp_path / "gh").write_text(
+        f'#!/bin/sh\ncase "$*" in "run list --repo o/r {options}"*) echo "{last_success}";; esac'
+    )
+    (tmp_path / "gh").chmod(0o755)
+    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_REPOSITORY": "o/r"}
+    variables |= {"GITHUB_OUTPUT": str(tmp_path / "output"), "FIRST_BASE": first_base}
+    finished = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], env=variables, check=False, capture_output=True
+    )
+    assert finished.returncode == (0 if base else 1)
+    output = tmp_path / "output"
+    assert (output.read_text() if output.exists() else None) == (base and f"commit={base}\n")
 
 
 def test_workflows_keep_the_invariants() -> None:

@@ -55,7 +55,7 @@ def dangers(path: str, content: str | None) -> list[str]:
         (DEPLOY, "./tritonsm deliver prod", "make deliver ALLOW_OLDER=1 STAGE=prod",
          "the job prod delivers with ALLOW_OLDER"),
         (DEPLOY, "./tritonsm deliver prod", "./tritonsm deliver prod --allow-older",
-         "the job prod delivers with allow-older"),
+         "the job prod delivers with --allow-older"),
         (DEPLOY, './tritonsm deliver dev --digest="$DIGEST"',
          'make deliver STAGE=dev DIGEST="$DIGEST"', "the job dev passes values to make"),
         (DEPLOY, './tritonsm deliver dev --digest="$DIGEST"', "make deliver STAGE=dev",
