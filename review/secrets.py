@@ -93,7 +93,13 @@ def _strings(name: str, content: bytes) -> frozenset[str]:
     try:
         if name.endswith((".json", ".yaml", ".yml")):
             values = json.loads(content) if name.endswith(".json") else read_yaml(content)
-            return frozenset(strings(values))
+            ids = values.get("Resources", {}) if name.endswith(SUFFIX) else {}
+            # The CDK names policies by logical IDs, which end with hashes.
+            return frozenset(
+                string
+                for string in strings(values)
+                if string.partition(" = ")[2].strip('"') not in ids
+            )
         if name.endswith("config.pbtxt"):
             return frozenset(strings(read_config(content)))
     except (Unreadable, ValueError):

@@ -79,7 +79,7 @@ def access_changes(
         removed_grants, removed_denials = (
             {
                 grant
-                for grant in _uncovered(old_side, new_side)
+                for grant in _uncovered(old_side, new_side, is_before=True)
                 if grant.policy_owner in remaining_paths
             }
             for old_side, new_side in ((old_grants, grants), (old_denials, denials))
@@ -159,8 +159,10 @@ def _with_new_paths(grant: Grant, new_paths: dict[str, str]) -> Grant:
     )
 
 
-def _uncovered(grants: set[Grant], other_grants: set[Grant]) -> set[Grant]:
-    """Return the grants that no other grant covers.
+def _uncovered(
+    grants: set[Grant], other_grants: set[Grant], *, is_before: bool = False
+) -> set[Grant]:
+    """Return the grants that no other grant covers; `is_before`: they are those of the base.
 
     If a grant of only the other side differs in its condition, `condition_change` is set.
     """
@@ -170,7 +172,10 @@ def _uncovered(grants: set[Grant], other_grants: set[Grant]) -> set[Grant]:
     for grant in grants:
         if not any(other.covers(grant) for other in other_grants):
             condition = others.get(replace(grant, condition=frozenset()))
-            change = None if condition is None else (condition, grant.condition)
+            change = None
+            if condition is not None:
+                conditions = condition, grant.condition
+                change = conditions[::-1] if is_before else conditions
             result.add(replace(grant, condition_change=change))
     return result
 

@@ -170,7 +170,11 @@ def _variants(
 
 
 def lost_scaling(comparison: Comparison) -> Iterator[Danger]:
-    """In production, a variant is no longer scaled, or a limit falls to a third for ever."""
+    """In production, a variant is no longer scaled, or is scaled later, or a limit falls.
+
+    A limit that falls to a third for ever is a danger, and a target that becomes five times as high.
+    """
+    yield from _weaker_targets(comparison)
     for pair, name, old, new in _variants(comparison):
         if not (comparison.is_production and old):
             continue
@@ -194,6 +198,29 @@ def lost_scaling(comparison: Comparison) -> Iterator[Danger]:
                 f"a schedule limits {name} to {limits[1]} instances, and none raises the limit "
                 f"again to {limits[0]}: add a schedule that does",
             )
+
+
+def _weaker_targets(comparison: Comparison) -> Iterator[Danger]:
+    """Yield targets of scaling that become five times as high, or are removed."""
+    for before, after in comparison.common_endpoints if comparison.is_production else ():
+        old, new = (
+            {
+                name: value
+                for name, value in (side.settings.settings.get("scaling") or {}).items()
+                if isinstance(value, int | float) and name not in ("min_count", "max_count")
+            }
+            for side in (before, after)
+        )
+        changes = [
+            f"{name}: {old[name]:g} -> {f'{new[name]:g}' if name in new else 'none'}"
+            for name in old
+            if "cooldown" not in name
+            and ((name not in new and new) or rises_sharply(old[name], new.get(name, 0)))
+        ]
+        if changes:
+            name = after.settings.name
+            text = f"{name} scales out later, or no longer by this metric: {', '.join(changes)}"
+            yield Danger(f"{name}.targets", text)
 
 
 def _limits_by_schedules(endpoint: PlannedEndpoint) -> tuple[int, int] | None:

@@ -84,7 +84,8 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
         properties = _nested(difference.path, difference.after)
         for path in resource_paths(resource.type, {"Properties": properties}):
             key = (resource.stack, resource.id, path)
-            if not _is_known(path, known[resource.type]) and key not in reported:
+            is_known = "Tags" in path or _is_known(path, known[resource.type])
+            if not is_known and key not in reported:
                 reported.add(key)
                 text = f"no stack has the property {path} of this type: {difference.text}"
                 yield Danger(

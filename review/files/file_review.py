@@ -16,7 +16,7 @@ from review.files.changed_code import (
     package_lines,
 )
 from review.files.model_code import new_capabilities
-from review.files.model_data import describe_model_data
+from review.files.model_data import describe_model_data, lengths_above_engines
 from review.files.packages import describe_packages
 from review.files.python_code import changed_literals
 from review.files.workflows import describe_workflows
@@ -49,9 +49,20 @@ class FileReview:
 
 def review_files(before: SynthesisedCheckout, after: SynthesisedCheckout) -> FileReview:
     """Compare the tracked files of two trees, and the untracked files of `after`."""
-    files = after.files("--others", "--exclude-standard")
+    base, head = before.files(), after.files("--others", "--exclude-standard")
     assets = after.assemblies.glob("*/asset.*/**/*.py")
-    return compare_files(before.files(), files, frozenset(path.read_bytes() for path in assets))
+    result = compare_files(base, head, frozenset(path.read_bytes() for path in assets))
+    folders = {path.split("/")[1] for path in base.keys() | head.keys()
+               if path.startswith("models/") and base.get(path) != head.get(path)}  # fmt: skip
+    texts = {
+        f"{file}: {text}, so that calls with longer inputs fail"
+        for folder in sorted(folders)
+        for file, text in lengths_above_engines(after.root, folder)
+        - lengths_above_engines(before.root, folder)
+    }
+    dangers = (Danger(f"{text.partition(':')[0]}.{digest(text)}", text, "broken_clients",
+                      REPOSITORY) for text in sorted(texts))  # fmt: skip
+    return replace(result, dangers=(*result.dangers, *dangers))
 
 
 def compare_files(

@@ -3,11 +3,16 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from google.protobuf.json_format import MessageToJson
 
-from model_build import model_config
+from model_build import BuildError, model_config
+from model_build.checks.recipes import engine_lengths
+from model_build.repository import Repository
+from model_build.source import find_model
+from platform_facts.rules import checked_yaml
 from review.files.changed_code import ChangedFile
 from review.files.readers import read_json, read_text, read_yaml
 from review.values import Unreadable, ValueDifference, rises_sharply, value_differences
@@ -78,6 +83,19 @@ def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) ->
             yield "selected_code", f"Triton runs the programs of this archive: {difference}"
         elif field == "parameters" and CODE_PARAMETER.search(texts):
             yield "selected_code", f"a parameter can select a library or a file: {difference}"
+
+
+def lengths_above_engines(root: Path, folder: str) -> set[Finding]:
+    """Return the file and the text of each maximum length above that of the engines of a model."""
+    try:
+        source = find_model(root / "models", folder)
+        repository = Repository.read(source.folder)
+    except (BuildError, checked_yaml.InvalidFile, OSError):
+        return set()  # a stage that serves it cannot be synthesised
+    return {
+        (location.path.relative_to(root).as_posix(), message.partition(": ")[0])
+        for location, message in engine_lengths(source, repository)
+    }
 
 
 def _new_or_deleted(name: str, file: ChangedFile, new: Any) -> Iterator[Finding]:

@@ -260,6 +260,11 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("BucketPolicy", "PolicyDocument", "Statement", 0, "Action", "s3:GetObject"),
         "widened_access: anyone is no longer denied s3:* on Bucket",
     ),
+    "exemption from a Deny statement": (
+        put("BucketPolicy", "PolicyDocument", "Statement", 0, "Condition", "StringNotEquals",
+            {"aws:PrincipalArn": "arn:x"}),
+        "on Bucket: the condition aws:PrincipalArn StringNotEquals arn:x is new",
+    ),
     # amounts
     "canary replaced by linear steps without a wait": (
         put(*ROUTING, LINEAR),

@@ -99,6 +99,24 @@ def test_schedules_that_raise_the_limit_again_are_no_danger() -> None:
     assert dangers(compare(RESOURCES, RESOURCES, plan_after=with_endpoint(settings=scaling))) == []
 
 
+@pytest.mark.parametrize(
+    ("scaling", "text"),
+    [
+        ({"max_rps": 600.0, "gpu_percent": 70.0}, "max_rps: 60 -> 600"),
+        ({"max_rps": 60.0}, "gpu_percent: 70 -> none"),
+        ({"max_rps": 90.0, "gpu_percent": 80.0}, ""),
+    ],
+)
+def test_weaker_targets_of_scaling_are_a_danger(scaling: dict[str, float], text: str) -> None:
+    before, after = (
+        with_endpoint(settings={"scaling": {"min_count": 2, "max_count": 10, **targets}})
+        for targets in ({"max_rps": 60.0, "gpu_percent": 70.0}, scaling)
+    )
+    result = dangers(compare(RESOURCES, RESOURCES, plan_before=before, plan_after=after))
+    messages = [danger.message for danger in result if danger.rule == "lost_scaling"]
+    assert [message.endswith(f": {text}") for message in messages] == ([True] if text else [])
+
+
 def test_settings_are_told_with_both_values() -> None:
     before, after = (
         with_endpoint(settings={"scaling": {"gpu_percent": percent}}) for percent in (60.0, 70.0)

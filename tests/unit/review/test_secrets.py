@@ -112,6 +112,13 @@ def test_digest_is_not_a_secret(
     assert outputs(tmp_path, capsys, path, HARMLESS[path])[0] == []
 
 
+def test_logical_id_is_not_a_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "Aq7Zb3Xk9Lm2Pw5Rt8Yv1Nc4"
+    assert outputs(tmp_path, capsys, "x.txt", "text", name)[0] != []
+    name_of_resource = next(iter(RESOURCES))
+    assert outputs(tmp_path / "2", capsys, "x.txt", "text", name_of_resource)[0] == []
+
+
 def test_part_of_a_cut_secret_is_masked() -> None:
     secrets = frozenset({PASSWORD})
     assert masked({"a": ["x hunter2&s… hunter"]}, secrets) == {"a": ["x <secret>… hunter"]}
