@@ -14,9 +14,6 @@ from review.values import value_differences
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 
-MAX_FILES = 2
-"""Maximum number of files in the sentence; the table of models lists all."""
-
 ENDPOINT_CONFIG = "AWS::SageMaker::EndpointConfig"
 
 
@@ -156,8 +153,6 @@ def limits_text(limits: Limits) -> str:
 
 
 def _model_text(change: ModelChange) -> str:
-    count = len(change.causes)
-    causes = f"{count} files" if count > MAX_FILES else ", ".join(change.causes)
-    in_parentheses = f" ({causes})" if causes else ""
+    in_parentheses = f" (for {', '.join(change.targets)})" if change.targets else ""
     breaking = ", **breaking for clients**" if change.breaking_changes else ""
     return f"{change.model} {change.state}{in_parentheses}{breaking}"

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from plan import document
-from platform_facts.rules.secrets import NOT_SCANNED, detectors, secrets, strings
+from platform_facts.rules.secrets import (
+    EXAMPLES,
+    GENERIC_KINDS,
+    NOT_SCANNED,
+    detectors,
+    secrets,
+    strings,
+)
 from release.assemblies import SynthesisedTree
 from release.templates import SUFFIX
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups, named
@@ -44,6 +51,8 @@ def added_secrets(
                 if string not in by_string:
                     by_string[string] = {value: kind for kind, value in secrets(string)}
                 values = by_string[string]
+                if EXAMPLES.fullmatch(name):
+                    values = {v: kind for v, kind in values.items() if kind not in GENERIC_KINDS}
                 key, is_named, _ = string.partition(' = "')
                 key = key if is_named else "a line"
                 for value in values:

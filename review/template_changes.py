@@ -159,7 +159,10 @@ def property_changes(comparison: Comparison) -> Iterator[PropertyChange]:
         resources = stack_resources(comparison, change.stack)
         for difference in value_differences(before, after, _is_leaf):
             for part in _parts(difference, resources):
-                yield PropertyChange(change, part.path, *part[1:], resources)
+                property_change = PropertyChange(change, part.path, *part[1:], resources)
+                before_text, after_text = property_change.texts
+                if before_text != after_text:  # a number as text, Fn::Sub in place of Fn::Join
+                    yield property_change
 
 
 def _parts(

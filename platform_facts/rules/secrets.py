@@ -11,8 +11,13 @@ from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_cla
 from detect_secrets.core.scan import scan_line
 from detect_secrets.settings import transient_settings
 
-NOT_SCANNED = re.compile(r"(.*/)?(tests|docs|requirements)/.*|(.*/)?[^/]*(requirements|lock)[^/]*")
-"""Paths of files with hashes, or with examples of secrets."""
+NOT_SCANNED = re.compile(r"(.*/)?requirements/.*|(.*/)?[^/]*(requirements|lock)[^/]*")
+"""Paths of files with hashes."""
+EXAMPLES = re.compile(r"(.*/)?(tests|docs)/.*")
+"""Paths of files with examples of secrets: only tokens of a vendor are secrets there."""
+NAMED_KIND, TEXT_KIND, RANDOM_KIND = "Secret Keyword", "Secret in a text", "Random text"
+GENERIC_KINDS = {NAMED_KIND, TEXT_KIND, RANDOM_KIND, "Basic Auth Credentials", "Private Key"}
+"""Kinds of secrets that examples have."""
 KEYWORDS = (
     r"token(?!iz)|credential|passphrase|passw(?:or)?d|secret|bearer"
     r"|(?:api|access|account|auth|encryption|hmac|master|private|signing)[_-]?key"
@@ -88,14 +93,14 @@ def secrets(line: str) -> Iterator[tuple[str, str]]:
     key, _, quoted = line.partition(" = ")
     value = quoted.strip('"')
     if NAMED.search(key) and TOKEN.fullmatch(value):
-        yield "Secret Keyword", value
+        yield NAMED_KIND, value
     for pattern in EMBEDDED:
         for match in pattern.finditer(line):
             if len(match[1]) >= MIN_LENGTH and not match[1].startswith(("$", "{", "<", "arn:")):
-                yield "Secret in a text", match[1]
+                yield TEXT_KIND, match[1]
     for match in RANDOM.finditer(line):
         if _is_random(match[1]):
-            yield "Random text", match[1]
+            yield RANDOM_KIND, match[1]
     for kind, pattern in detected(line):
         for match in pattern.finditer(line):
             if len(match[0]) >= MIN_LENGTH:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from release.templates import references
 from review.access.access_changes import has_more_access
-from review.amounts import falling_amount
+from review.amounts import unsafe_amount
 from review.comparison import Comparison
 from review.dangers.alarms import alarm_dangers
 from review.dangers.containers import container_dangers
@@ -177,7 +177,7 @@ def _row_dangers(change: PropertyChange) -> Iterator[Finding]:
 
 def _amount_dangers(change: PropertyChange) -> Iterator[Finding]:
     """Yield an amount that protects and falls, of an existing resource."""
-    finding = falling_amount(change.path, change.before, change.after)
+    finding = unsafe_amount(change.path, change.before, change.after)
     if finding and change.change.before and not change.matches(*OTHER_AMOUNTS):
         yield finding
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from release.assemblies import SynthesisedTree
-from review.amounts import falling_amount
+from review.amounts import unsafe_amount
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.files.changed_code import (
     LOCATIONS,
@@ -114,7 +114,7 @@ def _changed_limits(file: ChangedFile, assets: frozenset[bytes]) -> Iterator[tup
     is_deployed = file.after in assets or file.path.startswith(RUNNING)
     for name, before, after in changed_literals(file.before, file.after):
         text = f"{name} {format_change(repr(before), repr(after))}"
-        falling = falling_amount(name, before, after)
+        falling = unsafe_amount(name, before, after)
         if is_deployed and falling:
             yield falling[0], text
         elif is_deployed and _is_other_limit(before, after):

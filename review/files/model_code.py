@@ -17,6 +17,7 @@ from review.files.python_code import fold, is_literal, literals, parse
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
 ENVIRONMENT, NATIVE, OUTSIDE = "reads the environment", "runs native code", "uses files outside"
+WRITING = "writes or deletes files"
 
 NAMES: dict[str, tuple[str, ...]] = {
     NETWORK: (
@@ -35,6 +36,18 @@ NAMES: dict[str, tuple[str, ...]] = {
         *("sys.path", "torch.load", "vars"),
     ),
     ENVIRONMENT: ("os.environ*", "os.getenv*", "os.putenv"),
+    WRITING: (
+        *(
+            "os.chmod",
+            "os.remove",
+            "os.rename",
+            "os.replace",
+            "os.rmdir",
+            "os.symlink",
+            "os.unlink",
+        ),
+        *("shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile"),
+    ),
     NATIVE: ("cffi", "ctypes", "mmap", "numpy.ctypeslib", "torch.*.load_library"),
 }
 """Capability -> names of modules, functions and attributes. Python's standard library, and the
@@ -212,6 +225,12 @@ class _Reader:
     def _of_path(self, call: ast.Call, own: set[str]) -> Iterator[NamedUse]:
         """Yield that a call opens a path that is not the model's own, such as one of a request."""
         name = self._full_name(call.func)
+        modes = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "mode")]
+        mode = next((fold(node, {}) for node in modes), "r")
+        if (name in ("open", "io.open") and {*str(mode)} & {*"wax+"}) or (
+            isinstance(call.func, ast.Attribute) and call.func.attr in ("write_bytes", "write_text")
+        ):
+            yield (WRITING, "open"), call.lineno, name or "write"
         if name in OPENING and call.args and not self._own(call.args[0], own):
             yield (OUTSIDE, "a computed path"), call.lineno, name
 

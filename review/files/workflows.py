@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from review.amounts import falling_amount
+from review.amounts import unsafe_amount
 from review.files.readers import read_yaml
 from review.values import Unreadable, as_list, value_differences
 
@@ -84,7 +84,7 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
     if before is None or after is None:
         return
     for difference in value_differences(read_yaml(before), read_yaml(after)):
-        falling = falling_amount(difference.path, difference.before, difference.after)
+        falling = unsafe_amount(difference.path, difference.before, difference.after)
         yield falling or ("", re.sub(r"^True\b", "on", str(difference)))
 
 

@@ -52,7 +52,6 @@ STAGE = StageReview(
             endpoint="prod-text",
             model="minilm",
             state="rebuilt",
-            causes=("models/minilm/export.py",),
             breaking_changes=("output EMBEDDING is removed",),
         ),
     ),
@@ -148,7 +147,7 @@ def test_json() -> None:
     assert stage["endpoints"][0]["state"] == "changed"
     assert stage["dangers"][0]["acknowledgement"] is None
     assert stage["dangers"][1]["acknowledgement"]["until"] == "2026-12-01"
-    assert stage["models"][0]["causes"] == ["models/minilm/export.py"]
+    assert stage["models"][0]["state"] == "rebuilt"
     assert stage["costs"][0]["after"]["missing_prices"] == ["ml.g6.xlarge in us-east-1"]
     assert stage["stacks"][0]["changes"][0]["properties"] == ["Digest"]
 

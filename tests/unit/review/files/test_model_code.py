@@ -46,6 +46,7 @@ NEW = {
     "subclasses": ("().__class__.__base__.__subclasses__()", "__subclasses__"),
     "environment": ("key = os.environ['AWS_CONTAINER']", "reads the environment: os.environ"),
     "files": ("open('/proc/self/environ')", "uses files outside: /proc/self/environ in line 12"),
+    "writes": ("open('state', mode='ab')", "writes or deletes files: open in line 12"),
     "native": ("import ctypes", "runs native code: ctypes"),
 }
 HARMLESS = {
