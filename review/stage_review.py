@@ -59,7 +59,7 @@ def review_stage(stage: str, base: SynthesisedTree, head: SynthesisedTree) -> St
         plan_before,
         plan_after,
         settings=(old.settings, new.settings),
-        models=(base.models, head.models),
+        models=head.models,
     )
     models = tuple(model_changes(comparison))
     return StageReview(
