@@ -13,10 +13,11 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -178,13 +179,13 @@ class Tuner:
 
     def search(self, present: Settings) -> Settings:
         """Return the best settings of the models."""
-        best, fastest = present, self.measure("as it is", present)
+        best, fastest = present, self._measure("as it is", present)
         if fastest.error:
             raise CommandError(f"{self._built.name}: {fastest.error}")
         for name, item in self.tunable.items():
             for choices in (_counts, _delays) if item.config.max_batch_size > 1 else (_counts,):
                 for setting in choices(best[name]):
-                    measured = self.measure(f"{name}: {setting}", {**best, name: setting})
+                    measured = self._measure(f"{name}: {setting}", {**best, name: setting})
                     limit = self._options.p95 or float("inf")
                     is_better = measured.rate >= MIN_GAIN * fastest.rate
                     if not measured.error and is_better and measured.p95_ms <= limit:
@@ -195,16 +196,27 @@ class Tuner:
         """Return how many times as fast the best settings are, measured in turns."""
         if best == present:
             return 1.0
-        pairs = [
-            (self.measure("as it is, again", present), self.measure("the best, again", best))
-            for _ in range(TURNS)
-        ]
+        with self.serve(present) as measure_present, self.serve(best) as measure_best:
+            pairs = [
+                (measure_present("as it is, again"), measure_best("the best, again"))
+                for _ in range(TURNS)
+            ]
         slow, fast = (sum(item.rate for item in side) for side in zip(*pairs, strict=True))
         return fast / slow if slow else 1.0
 
-    def measure(self, title: str, settings: Settings) -> MeasuredSettings:
-        """Return the rate of calls with the settings, and add it to the measurements."""
-        with TemporaryDirectory(prefix="tune-") as scratch, self._steps.step("measure", title):
+    def _measure(self, title: str, settings: Settings) -> MeasuredSettings:
+        try:
+            with self._steps.step("measure", title), self.serve(settings) as measure:
+                return measure(title)
+        except ServingError as error:
+            failed = MeasuredSettings(title, error=str(error).splitlines()[0])
+            self.measurements.append(failed)
+            return failed
+
+    @contextmanager
+    def serve(self, settings: Settings) -> Iterator[Callable[[str], MeasuredSettings]]:
+        """Load the model with these settings, and yield a function that measures it, by title."""
+        with TemporaryDirectory(prefix="tune-") as scratch:
             folder = Path(scratch, "repository")
             shutil.copytree(self._built.folder, folder, copy_function=os.symlink)
             for name, setting in settings.items():
@@ -214,16 +226,11 @@ class Tuner:
             packed = Path(scratch, "archives", f"{self._built.name}{archive.SUFFIX}")
             packed.parent.mkdir()
             archive.pack(folder, packed)
-            try:
-                with serve(packed.parent) as server:
-                    server.load(packed.name)
-                    measurement = self._invoke(title, server, packed.name)
-            except ServingError as error:
-                measurement = MeasuredSettings(title, error=str(error).splitlines()[0])
-        self.measurements.append(measurement)
-        return measurement
+            with serve(packed.parent) as server:
+                server.load(packed.name)
+                yield partial(self._invoke, server, packed.name)
 
-    def _invoke(self, title: str, server: TritonServer, name: str) -> MeasuredSettings:
+    def _invoke(self, server: TritonServer, name: str, title: str) -> MeasuredSettings:
         """Let callers invoke the model for some seconds, after a call of each."""
         latencies: list[float] = []
 
@@ -239,7 +246,8 @@ class Tuner:
             [*threads.map(call, [start + self._options.seconds] * callers)]
             seconds = time.perf_counter() - start
         p95 = statistics.quantiles(latencies, n=20)[-1] if len(latencies) > 1 else latencies[0]
-        return MeasuredSettings(title, len(latencies) / seconds, 1e3 * p95)
+        self.measurements.append(MeasuredSettings(title, len(latencies) / seconds, 1e3 * p95))
+        return self.measurements[-1]
 
 
 def _is_tunable(model: Model) -> bool:
