@@ -17,11 +17,11 @@ export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 export PYTHONPYCACHEPREFIX := $(VENV)/bytecode
 export PYTHONDONTWRITEBYTECODE :=
 
+# make runs $(shell ...) in the value of a variable: workflows pass no text of a change to make, but
+# to programs, in quoted variables of the shell (review/files/workflows.py).
 STAGE ?= local
 BASE ?= origin/main
 FROM_STAGE ?=
-HEAD ?= ../head
-ASSEMBLIES ?= ../release
 KEEP ?=
 ONLY ?=
 QUICK ?=
@@ -173,24 +173,20 @@ lint-templates: install $(CHECKOV)/.installed ## cdk-nag, cfn-lint and checkov o
 	$(call step,checkov,$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod)
 
 .PHONY: review
-review: install-cdk $(CHECKOV)/.installed ## report the effects of a change: BASE=origin/main; STAGE=prod
+review: install-cdk ## report the effects of a change: BASE=origin/main; STAGE=prod
 	@./tritonsm review --base '$(BASE)' $(if $(filter command line,$(origin STAGE)),'$(STAGE)')
 
 .PHONY: release
 release: install-cdk ## synthesise every stage, once, into release.out/, for a review and for deliveries
 	@./tritonsm release build
 
-.PHONY: judge
-judge: install-cdk $(CHECKOV)/.installed ## review a release by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../release, DIGEST=
-	@python -m review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)' $(if $(filter command line,$(origin DIGEST)),--digest '$(DIGEST)')
-
 .PHONY: preflight
 preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1
 	@./tritonsm preflight '$(STAGE)' $(if $(JSON),--json)
 
 .PHONY: deliver
-deliver: install ## ask the account, deploy release.out, try every model: STAGE=prod, FROM_STAGE=dev, RELEASE=, DIGEST=
-	@./tritonsm deliver '$(STAGE)' $(if $(RELEASE),--release '$(RELEASE)') $(if $(filter command line,$(origin DIGEST)),--digest '$(DIGEST)') $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
+deliver: install ## ask the account, deploy release.out, try every model: STAGE=prod, FROM_STAGE=dev, RELEASE=
+	@./tritonsm deliver '$(STAGE)' $(if $(RELEASE),--release '$(RELEASE)') $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: rollback
 rollback: install ## deploy the release that served a stage before: STAGE=prod, TO=

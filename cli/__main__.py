@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
@@ -14,33 +15,13 @@ INTERRUPT_MESSAGE = "error: interrupted\n"
 DISK_FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 
-class InterruptHandler:
-    """Signal handling: exit at once, or raise KeyboardInterrupt while a command runs.
-
-    While modules are imported, there is nothing to clean up, and some modules, such as numpy,
-    convert a KeyboardInterrupt into an ImportError.
-    """
-
-    def __init__(self) -> None:
-        self.interrupted = False
-
-    def exit_on_interrupt(self) -> None:
-        """Exit on an interrupt, also on one that the script `tritonsm` has blocked."""
-        for number in INTERRUPTS:
-            signal.signal(number, _exit)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
-
-    def raise_on_interrupt(self) -> None:
-        """Raise KeyboardInterrupt on an interrupt."""
-        for number in INTERRUPTS:
-            signal.signal(number, self._raise)
-
-    def _raise(self, _: int, __: FrameType | None) -> None:
-        self.interrupted = True
-        raise KeyboardInterrupt
+def _handle_interrupts(handler: Callable[[int, FrameType | None], object]) -> None:
+    for number in INTERRUPTS:
+        signal.signal(number, handler)
 
 
 def _exit(_: int, __: FrameType | None) -> None:
+    """Exit at once: numpy's import converts a KeyboardInterrupt into an ImportError."""
     os.write(sys.stderr.fileno(), INTERRUPT_MESSAGE.encode())
     os._exit(INTERRUPTED)
 
@@ -52,13 +33,11 @@ def _discard_output() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run one command; return its exit code."""
-    handler = InterruptHandler()
-    handler.exit_on_interrupt()
     from cli.dispatch import parse_command
 
     try:
         command = parse_command(arguments)
-        handler.raise_on_interrupt()
+        _handle_interrupts(signal.default_int_handler)
         code = command()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
@@ -70,9 +49,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"error: cannot write the output: {error.strerror}\n")
         _discard_output()
         return 1
-    except BaseException:
-        if not handler.interrupted:
-            raise
+    except KeyboardInterrupt:
         sys.stderr.write(INTERRUPT_MESSAGE)
         return INTERRUPTED
     return code
@@ -80,6 +57,8 @@ def main(arguments: list[str]) -> int:
 
 def run_program() -> int:
     """Run the command of the program's arguments; return its exit code."""
+    _handle_interrupts(_exit)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)  # the script `tritonsm` blocks them
     try:
         from cli.printable import protect_output
 

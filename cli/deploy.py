@@ -4,10 +4,9 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -19,14 +18,11 @@ from cli.parsers import STAGE, add_command
 from delivery import cdk
 from delivery.archives import build_missing_archives
 from delivery.assembly import Assembly
-from delivery.catalog import describe_unbuilt, differences, new_entries, unbuilt_models
+from delivery.catalog import describe_unbuilt, restore_entries, unbuilt_models
 from delivery.deploy import StageDeployment
 from delivery.errors import DeliveryError, ModelsKept, next_steps
-from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
-from plan.catalog import ChangedMeanwhile
-from release.checkout import WITHOUT_VALIDATION
-from stages.plan import StagePlan
+from release.checkout import WITHOUT_VALIDATION, Checkout
 
 if TYPE_CHECKING:  # see cli.local_option
     from local_sagemaker import Folder
@@ -49,11 +45,9 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Deploy the stage; return the exit code."""
-    stage = options.stage
-    # Reports an invalid stage or model before AWS is called.
-    plan = StagePlan.load(stage, python=os.environ.get(PYTHON_VARIABLE))
-    region = plan.config.region
-    if plan.config.account == ACCOUNT and not options.local:
+    stage, tree = options.stage, Checkout(Path.cwd())
+    file = tree.stage(stage)
+    if file.account == ACCOUNT and not options.local:
         raise CommandError(
             f"stage {stage} is for the local SageMaker (account {ACCOUNT}): add --local"
         )
@@ -62,71 +56,42 @@ def run(options: argparse.Namespace) -> int:
         from local_sagemaker import Folder
 
         local = Folder.default()
-        bootstrap(region, local, plan.config.existing.bootstrap_qualifier)
-    try:
-        app = _build_many_archives(plan, local)
-        run_cdk("deploy", stage, "--all", "--require-approval", "never", *app, local=local)
-    except (CommandError, DeliveryError) as error:
-        message = str(error)
-        arguments = f"{stage} --local" if local else stage
-        raise CommandError("\n  ".join([message, *next_steps(message, arguments)])) from None
-    session = boto3.Session(region_name=region)
-    bucket = StageDeployment.bucket_of(stage, session) if _keeps_models(plan) else None
-    unbuilt = unbuilt_models(plan.document, bucket)
-    restored = _restore_catalog(plan, unbuilt, region)
+    with TemporaryDirectory(prefix="deploy-") as folder:
+        # Reports an invalid stage or model before AWS is called.
+        tree.synthesise(stage, to=Path(folder), validate=local is None)
+        if local:
+            bootstrap(file.region, local, file.existing.get("bootstrap_qualifier"))
+        assembly = Assembly(Path(folder), stage)
+        deployment = StageDeployment(assembly, boto3.Session(region_name=file.region))
+        try:
+            unbuilt = _deploy(deployment, local)
+        except (CommandError, DeliveryError) as error:
+            message = str(error)
+            arguments = f"{stage} --local" if local else stage
+            raise CommandError("\n  ".join([message, *next_steps(message, arguments)])) from None
     print(f"deployed: {stage}")
-    if restored:
-        print(f"restored catalog entries: {', '.join(restored)}")
-    if sentences := describe_unbuilt(session, plan.document, unbuilt):
-        print("\n  ".join([f"{ModelsKept.label}:", *sentences]), file=sys.stderr)
+    if unbuilt:
+        print("\n  ".join([f"{ModelsKept.label}:", *unbuilt]), file=sys.stderr)
         return ModelsKept.exit_code
     return 0
 
 
-def _build_many_archives(plan: StagePlan, local: "Folder | None") -> tuple[str, ...]:
-    """Build missing archives if they are many, as a delivery does, and print progress.
-
-    Return the option of the CLI for the assembly that was synthesised, if any.
-    """
-    stage, session = plan.document.stage, boto3.Session(region_name=plan.config.region)
-    keys = [
-        item.key for endpoint in plan.document.endpoints.values() for item in endpoint.build_items()
-    ]
+def _deploy(deployment: StageDeployment, local: "Folder | None") -> list[str]:
+    """Deploy an assembly; return a sentence for each model that could not be built."""
+    session, plan = deployment.session, deployment.assembly.plan
+    keeps_models = any(endpoint.settings.keeps_models for endpoint in plan.endpoints.values())
+    missing = [*deployment.assembly.archives]
     # A build outside of CloudFormation tells why a model could not be built.
-    limit = 0 if _keeps_models(plan) else MANY_ARCHIVES
-    if len(keys) <= limit:
-        return ()
-    bucket = StageDeployment.bucket_of(stage, session)
-    if bucket and len(bucket.incomplete(keys)) <= limit:
-        return ()
-    folder = local.root / "cdk.out" if local else Path("cdk.out")
-    run_cdk("synth", stage, "--quiet", "--output", str(folder), local=local)
-    build_missing_archives(StageDeployment(Assembly(folder, stage), session))
-    return "--app", str(folder)
-
-
-def _keeps_models(plan: StagePlan) -> bool:
-    return any(endpoint.settings.keeps_models for endpoint in plan.document.endpoints.values())
-
-
-def _restore_catalog(plan: StagePlan, unbuilt: Mapping[str, set[str]], region: str) -> list[str]:
-    """Restore deleted catalog entries, and those that deploys have kept, and return their names.
-
-    CloudFormation does not restore them, because it compares templates (user guide, "Detect
-    unmanaged configuration changes to stacks and resources with drift detection").
-    """
-    restored = []
-    session, document = boto3.Session(region_name=region), plan.document
-    caller = str(session.client("sts").get_caller_identity()["Arn"])
-    for difference in differences(session, document.stage, new_entries(document)):
-        is_built = difference.name not in unbuilt.get(difference.catalog.endpoint, ())
-        if difference.deployed and is_built and (difference.is_kept or not difference.revision):
-            with suppress(ChangedMeanwhile):  # another writer has restored it
-                difference.catalog.write(
-                    difference.deployed, "deployed", caller=caller, replaces=difference.revision
-                )
-                restored.append(difference.model)
-    return restored
+    limit = 0 if keeps_models else MANY_ARCHIVES
+    if len(missing) > limit and (bucket := deployment.bucket):
+        missing = bucket.incomplete(missing)
+    if len(missing) > limit:
+        build_missing_archives(deployment)
+    app = "--app", str(deployment.assembly.folder)
+    run_cdk("deploy", plan.stage, "--all", "--require-approval", "never", *app, local=local)
+    unbuilt = unbuilt_models(plan, deployment.bucket if keeps_models else None)
+    restore_entries(session, plan, unbuilt)
+    return describe_unbuilt(session, plan, unbuilt)
 
 
 def run_cdk(command: str, stage: str, *arguments: str, local: "Folder | None" = None) -> None:

@@ -249,10 +249,8 @@ def find_moves(deployment: StageDeployment) -> Iterator[EndpointMove]:
         if live_template is None:
             continue
         live = EndpointSettings.of_template(live_template)
-        if live is None:
-            say(f"  {endpoint.settings.stack} was deployed by an older version: no move is known")
-            continue
-        old_prefixes, new_prefixes = live.prefixes, endpoint.settings.prefixes
+        old_prefixes = live.prefixes if live else frozenset()
+        new_prefixes = endpoint.settings.prefixes
         if old_prefixes == new_prefixes or not old_prefixes or not new_prefixes:
             continue  # the guard refuses a change between single-model and multi-model hosting
         entries = [

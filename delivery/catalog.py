@@ -1,7 +1,7 @@
 """The catalog of a stage: its differences from deployed lists, and repairs of deleted entries."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -125,7 +125,7 @@ def check_catalog_before(deployment: StageDeployment) -> None:
         )
     ]
     unchanged_by_deploy = []
-    for difference in _restore_repairable(deployment, unexpected):
+    for difference in _restore_repairable(session, unexpected):
         new_entry = commit_entries[difference.catalog.endpoint].get(difference.name)
         if difference.deployed == new_entry:
             unchanged_by_deploy.append(difference)
@@ -137,26 +137,33 @@ def check_catalog_before(deployment: StageDeployment) -> None:
 
 
 def check_catalog_after(deployment: StageDeployment, unbuilt: Mapping[str, set[str]]) -> None:
-    """Restore deleted entries; raise `ChangedByHand` with entries that were changed by hand.
+    """Restore entries; raise `ChangedByHand` with entries that were changed by hand."""
+    remaining = restore_entries(deployment.session, deployment.assembly.plan, unbuilt)
+    _refuse(remaining, "everything is deployed except these catalog entries")
 
-    After the deploy the commit's archives exist, except those of `unbuilt` (`unbuilt_models`).
-    Therefore an entry that names a published copy is restored too, and one that an earlier deploy
-    has kept.
+
+def restore_entries(
+    session: boto3.Session, plan: Plan, unbuilt: Mapping[str, set[str]]
+) -> list[CatalogDifference]:
+    """Restore entries of the catalog after a deploy of a plan; return the remaining differences.
+
+    CloudFormation does not restore deleted entries, because it compares templates (user guide,
+    "Detect unmanaged configuration changes to stacks and resources with drift detection"). The
+    plan's archives exist, except those of `unbuilt` (`unbuilt_models`). Therefore an entry that
+    names a published copy is restored too, and one that an earlier deploy has kept.
     """
-    plan = deployment.assembly.plan
-    catalog_differences = [
+    entries = [
         difference
-        for difference in differences(deployment.session, plan.stage, new_entries(plan))
+        for difference in differences(session, plan.stage, new_entries(plan))
         if difference.name not in unbuilt.get(difference.catalog.endpoint, ())
     ]
-    remaining = _restore_repairable(deployment, catalog_differences)
-    _refuse(remaining, "everything is deployed except these catalog entries")
+    return _restore_repairable(session, entries)
 
 
 def deployed_entries(session: boto3.Session, template: Template) -> Entries:
     """Return the entries in the list that a template's stack has written.
 
-    The list is an asset of the stack. A stack of an older version has none.
+    The list is an asset of the stack.
     """
     entries: Entries = {}
     for _, catalog in resources(template, CATALOG):
@@ -207,20 +214,26 @@ def describe_unbuilt(
 
 
 def _restore_repairable(
-    deployment: StageDeployment, catalog_differences: list[CatalogDifference]
+    session: boto3.Session, entries: list[CatalogDifference]
 ) -> list[CatalogDifference]:
-    """Restore the entries that a delivery may restore; return the remaining differences."""
+    """Restore the entries that a delivery may restore; return the others.
+
+    Raise `ChangedByHand` if another caller changes one, too.
+    """
     repairable = [
         entry
-        for entry in catalog_differences
+        for entry in entries
         if entry.is_repairable or entry.is_published_copy or (entry.deployed and entry.is_kept)
     ]
-    if repairable:
-        caller = str(deployment.session.client("sts").get_caller_identity()["Arn"])
-        _restore_entries(repairable, caller)
-    for difference in repairable:
-        say(f"! {difference.text}: restored to the deployed version")
-    return [difference for difference in catalog_differences if difference not in repairable]
+    caller = str(session.client("sts").get_caller_identity()["Arn"]) if repairable else ""
+    for entry in repairable:
+        assert entry.deployed
+        try:
+            entry.catalog.write(entry.deployed, "deployed", caller=caller, replaces=entry.revision)
+        except ChangedMeanwhile as error:
+            raise ChangedByHand(str(error)) from None
+        say(f"! {entry.text}: restored to the deployed version")
+    return [entry for entry in entries if entry not in repairable]
 
 
 def _refuse(catalog_differences: list[CatalogDifference], summary: str) -> None:
@@ -246,18 +259,6 @@ def differences(
         for endpoint, entries in endpoints.items()
         for difference in _endpoint_differences(Catalog(dynamodb, stage, endpoint), entries)
     ]
-
-
-def _restore_entries(differences: Iterable[CatalogDifference], caller: str) -> None:
-    """Restore the deployed entries. Raise `ChangedByHand` if another caller changes one, too."""
-    for difference in differences:
-        assert difference.deployed
-        try:
-            difference.catalog.write(
-                difference.deployed, "deployed", caller=caller, replaces=difference.revision
-            )
-        except ChangedMeanwhile as error:
-            raise ChangedByHand(str(error)) from None
 
 
 def _endpoint_differences(catalog: Catalog, entries: Entries) -> Iterator[CatalogDifference]:

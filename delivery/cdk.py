@@ -137,7 +137,7 @@ def parallel_stacks(functions: Any, stacks: int) -> int:
     """
     try:
         quota = functions.get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
-    except ClientError as error:  # the delivery role of an older version
+    except ClientError as error:
         say(f"  ? quota of concurrent Lambda executions: {explain_error(error)}")
         return stacks
     allowed = max(1, min(stacks, int(quota) // EXECUTIONS_PER_STACK))

@@ -18,7 +18,8 @@ from endpoint_client import EndpointError
 from plan import golden
 from plan.golden import InvalidGolden
 from release.artefact import ReleaseArtefact
-from release.checkout import Checkout, CheckoutError
+from release.build import with_history
+from release.checkout import Checkout, CheckoutError, GitCheckout
 
 DELIVERED = 0
 INTERRUPTED = 128 + signal.SIGINT
@@ -57,6 +58,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
             name,
             help=summary,
             description=f"{summary.capitalize()}.\n\n{exit_codes}",
+            allow_abbrev=False,  # the review finds switches in workflows by their names
         )
         parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
         for switch in switches:
@@ -71,6 +73,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--release", type=Path, default=RELEASE, help=f"a release's folder; default: {RELEASE}"
     )
     deliver_parser.add_argument("--digest", help="the digest that the release must have")
+    deliver_parser.add_argument(
+        "--commit",
+        help="the release's commit in this clone, whose history replaces that in release.json",
+    )
     deliver_parser.add_argument(
         "--from-stage", metavar="STAGE", help="copy archives from this stage's bucket"
     )
@@ -108,6 +114,8 @@ def _run_and_report(run: RunCommand, options: argparse.Namespace) -> int:
 
 def _deliver(options: argparse.Namespace) -> None:
     release = ReleaseArtefact.load(options.release, expected=options.digest)
+    if options.commit is not None:
+        release = with_history(release, GitCheckout.of_working_directory(), options.commit)
     verified = deliver(
         release,
         options.stage,

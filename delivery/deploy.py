@@ -31,6 +31,7 @@ from delivery.state import (
 )
 from delivery.steps import say, step
 from plan.document import EndpointSettings
+from plan.updates import scaled_variants_that_change
 from release.templates import Template, resources
 
 DEPLOY_ERRORS = (Unfinished, FaultyDeployment, BotoCoreError, ClientError)
@@ -186,26 +187,9 @@ def deploy(deployment: StageDeployment) -> None:
 
 
 def suspend_scaling(new: EndpointSettings, live_template: Template) -> SuspendedScaling | None:
-    """Return the variants to suspend, None if the instance type of no scaled variant changes.
-
-    SageMaker rejects such an update while the variants are registered for scaling (developer guide,
-    "Update endpoints that use auto scaling"). A variant with several instance types, before or
-    after, may stay registered (AWS machine learning blog, "Capacity-aware inference"). An update to
-    other variant names or another hosting mode is rejected in any case.
-    """
+    """Return the variants to suspend, None if the instance type of no scaled variant changes."""
     live = EndpointSettings.of_template(live_template)
-    if live is None:
-        say(f"  {new.stack} was deployed by an older version: changes of its scaling are unknown")
-        return None
-    if live.variants.keys() != new.variants.keys() or live.hosting != new.hosting:
-        return None
-    names = tuple(
-        name
-        for name, variant in live.variants.items()
-        if variant.is_scaled
-        and len(variant.pools) == len(new.variants[name].pools) == 1
-        and variant.instance_types != new.variants[name].instance_types
-    )
+    names = tuple(scaled_variants_that_change(live, new)) if live else ()
     without = without_scaling(live_template, names)
     if without == live_template:
         return None

@@ -76,10 +76,7 @@ def _endpoint_differences(
     """Yield the differences of a stack's endpoint, of its catalog and of its archives."""
     short_name, deliver = stack.removeprefix(f"{stage}-"), f"make deliver STAGE={stage}"
     endpoint = EndpointSettings.of_template(template)
-    if endpoint is None:
-        text = "deployed by an older version: endpoint and archives are not compared"
-        yield LiveDifference(stack, text, deliver)
-    else:
+    if endpoint:
         clients = session.client("sagemaker"), session.client("cloudformation")
         with suppress(Unfinished):  # the endpoint is being updated
             if fault := endpoint_fault(*clients, endpoint, template, deadline=0):

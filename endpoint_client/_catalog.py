@@ -245,7 +245,10 @@ class CachedCatalog:
             )
             try:
                 for page in pages:
-                    yield from page["Items"]
+                    for item in page["Items"]:
+                        # Grants limit writes by key, and not by the attribute of the index.
+                        if item["model_key"]["S"].startswith(f"{self._endpoint}#"):
+                            yield item
             except self._dynamodb.exceptions.ResourceNotFoundException:
                 return
 

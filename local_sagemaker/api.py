@@ -6,6 +6,7 @@ from typing import Any
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.validation import protocols
+from local_sagemaker.validation.documented import check_references
 from local_sagemaker.validation.members import check_supported
 from local_sagemaker.validation.model import check_request
 from local_sagemaker.validation.protocols import Response, error_response, json_response
@@ -27,7 +28,7 @@ class JsonService:
         *,
         forwards: Callable[[str, dict[str, Any]], bool] = lambda *_: False,
     ) -> None:
-        self._service, self._operations, self.forwards = service, operations, forwards
+        self._service, self.operations, self.forwards = service, operations, forwards
         self._model = protocols.service_model(service)
 
     @property
@@ -51,12 +52,12 @@ class JsonService:
 
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
         """Validate a request and run its operation. Raises `ApiError`."""
-        if name not in self._operations:
+        if name not in self.operations:
             raise not_emulated(name)
         shape = self.input_shape(name)
         check_supported(self._service, request, shape)
         check_request(request, shape, service=self._service, operation=name)
-        return self._operations[name](request)
+        return self.operations[name](request)
 
 
 def not_emulated(operation: str) -> ApiError:
@@ -67,14 +68,23 @@ def not_emulated(operation: str) -> ApiError:
 
 
 def refusal(
-    url: str, headers: dict[str, str], body: bytes, *, method: str = "POST"
+    url: str,
+    headers: dict[str, str],
+    body: bytes,
+    *,
+    method: str = "POST",
+    ask: Callable[[str, dict[str, Any]], Any] = lambda *_: None,
 ) -> Response | None:
-    """Return the error response to an invalid request that ministack would answer, or None."""
+    """Return the error response to an invalid request that ministack would answer, or None.
+
+    `ask(operation, request)` sends a request to ministack, and raises `ClientError`.
+    """
     try:
         request = protocols.parse(url, headers, body, method=method)
         if request and request.shape:
             service, operation = request.service, request.operation
             check_request(request.members, request.shape, service=service, operation=operation)
+            check_references(f"{service}:{operation}", request.members, ask)
     except ApiError as error:
         return protocols.error_response_to(error, url, headers)
     return None

@@ -6,7 +6,7 @@ archive, a JSON object: its path `archive` in the folder, and `request` with `bo
 
 - `triton`, `python`: the versions of Triton and of the Python that runs Python models
 - `stand_ins`: the frameworks that replace C++ backends, by backend
-- `isolation`: `namespaces`, `user` (Triton runs as nobody), or `none`
+- `isolation`: `namespaces`, `user` (Triton runs as nobody), or `none` (as a user who is not root)
 - `error`: Triton's error of the load, or that the model does not answer; absent if it is loaded
 - `cannot_run`: the reason why this machine cannot load the model, which may be right
 - `answer`: `body` and `content_type`, or `error` if Triton rejects the request
@@ -32,6 +32,11 @@ from local_sagemaker.serving import ServingError, TritonServer, UnansweredError,
 VERSION = re.compile(r"\| server_version +\| (\S+) ")
 LIMITATION = re.compile(r"the local backend has [^\n]*|the packages of the local [^\n]*")
 """Texts of refusals that only the local server makes: its stand-ins and their packages."""
+NO_ISOLATION = (
+    "this kernel grants no namespaces, and the user nobody cannot execute Python and Triton: the "
+    "model's code would run as root, and could read the credentials of the build: allow user "
+    "namespaces, or install both where every user can execute them"
+)
 
 
 def main(folder: Path) -> None:
@@ -40,6 +45,9 @@ def main(folder: Path) -> None:
         _write({"cannot_run": f"{platform.system()} on {platform.machine()} has no Triton"})
         return
     installation = find_triton().as_nobody()
+    if not installation.isolated and installation.user is None and os.geteuid() == 0:
+        _write({"cannot_run": NO_ISOLATION})
+        return
     isolation = "namespaces" if installation.isolated else "none"
     common = {
         "python": installation.model_python.version,

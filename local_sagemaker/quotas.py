@@ -79,6 +79,7 @@ class AccountQuotas:
                 request,
                 key=lambda quota: (quota.name, quota.code),
                 size=PAGE_SIZE,
+                error_code="InvalidPaginationTokenException",
             )
             return {"Quotas": [_record(quota, value(quota)) for quota in records], **next_token}
 

@@ -77,7 +77,8 @@ class LoadRecord(BaseModel):
     """The load of an archive into the Triton of the build.
 
     triton, python: their versions; Python models run in that Python.
-    isolation: what separated Triton from the build: `namespaces`, the `user` nobody, or `none`.
+    isolation: what separated Triton from the build: `namespaces`, the `user` nobody, or `none`, for
+        a build by another user than root.
     stand_ins: the framework that replaced a C++ backend, by backend.
     request: the request that the model answered: `zeros`, or `tests/golden.json`; None for a
         decoupled model, which got none.

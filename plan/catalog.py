@@ -67,7 +67,7 @@ class Revision:
         return cls(
             endpoint=endpoint,
             model=model,
-            number=int(number),
+            number=int(number) if number.isdecimal() else 0,
             entry=parse_entry(texts.get("entry", "")),
             cause=cast("Cause", texts.get("cause", "deployed")),
             caller=texts.get("caller", ""),
@@ -230,7 +230,10 @@ def listed(dynamodb: Any, stage: str, endpoint: str | None = None) -> Iterator[R
         request["ExpressionAttributeValues"] = {":endpoint": {"S": endpoint}}
     try:
         for page in dynamodb.get_paginator(operation).paginate(**request):
-            yield from map(Revision.of_item, page["Items"])
+            for item in page["Items"]:
+                # Grants limit writes by key, and not by the attribute of the index.
+                if item["model_key"]["S"].startswith(f"{item['endpoint']['S']}#"):
+                    yield Revision.of_item(item)
     except dynamodb.exceptions.ResourceNotFoundException:
         return
 

@@ -142,7 +142,7 @@ class EndpointSettings(Record):
     def of_template(cls, template: Mapping[str, Any]) -> Self | None:
         """Return the part in the template of a stack.
 
-        None if the stack has no endpoint, or an older version wrote it. Raise `InvalidPlan`.
+        None if the stack has no endpoint. Raise `InvalidPlan`.
         """
         part = template.get("Metadata", {}).get(ENDPOINT_KEY)
         try:

@@ -123,24 +123,25 @@ def _compare(
     kind: str, expected: Sequence[Properties], actual: Mapping[str, Properties]
 ) -> Iterator[str]:
     """Yield differences of resources of one type, each compared with the most similar one."""
-    remaining, different = dict(actual), []
+    remaining, missing = dict(actual), []
     for properties in expected:
-        for name, candidate in remaining.items():
-            if not any(_differences(properties, candidate)):
-                del remaining[name]
-                break
+        equal = (
+            name for name, other in remaining.items() if not [*_differences(properties, other)]
+        )
+        if name := next(equal, None):
+            del remaining[name]
         else:
-            different.append(properties)
-    for properties in different:
+            missing.append(properties)
+    for properties in missing:
         if not remaining:
             yield f"{kind}: the plan has one more"
             continue
-        by_name = {
-            name: [*_differences(properties, candidate)] for name, candidate in remaining.items()
+        differences = {
+            name: [*_differences(properties, other)] for name, other in remaining.items()
         }
-        name = min(by_name, key=lambda name: len(by_name[name]))
+        name = min(differences, key=lambda name: len(differences[name]))
         del remaining[name]
-        yield from (f"{name}.{difference}" for difference in by_name[name])
+        yield from (f"{name}.{difference}" for difference in differences[name])
     yield from (f"{name}: {kind}, which the plan does not have" for name in remaining)
 
 
@@ -619,37 +620,35 @@ def _alarm(
     }
 
 
+def _query(
+    name: str, measure: _Measure, dimensions: Mapping[str, str], **period: int
+) -> Properties:
+    """Return a query of a metric, whose values are only part of an expression."""
+    metric = {
+        "Dimensions": _named(dimensions),
+        "MetricName": measure.metric,
+        "Namespace": measure.namespace,
+    }
+    stat = {"Metric": metric, "Stat": measure.statistic, **period}
+    return {"Id": name, "MetricStat": stat, "ReturnData": False}
+
+
 def _during_requests(
     alarm: Properties, measure: _Measure, limit: float, dimensions: Mapping[str, str]
 ) -> Properties:
     """Return an alarm for low values of a metric in minutes with requests."""
-    metrics = {
-        "measured": measure,
-        "requests": _Measure(INVOCATIONS, "Invocations", "Sum"),
-    }
-    stats = [
-        {
-            "Id": name,
-            "MetricStat": {
-                "Metric": {
-                    "Dimensions": _named(dimensions),
-                    "MetricName": metric.metric,
-                    "Namespace": metric.namespace,
-                },
-                "Period": 60,
-                "Stat": metric.statistic,
-            },
-            "ReturnData": False,
-        }
-        for name, metric in metrics.items()
-    ]
+    requests = _Measure(INVOCATIONS, "Invocations", "Sum")
     expression = f"IF(measured < {limit:g}, requests, 0)"
     first = {"Expression": expression, "Id": "expr_1", "Label": ANY, "ReturnData": True}
     kept = "DatapointsToAlarm", "EvaluationPeriods", "TreatMissingData", "AlarmDescription"
     return {
         **{key: alarm[key] for key in kept},
         "ComparisonOperator": "GreaterThanOrEqualToThreshold",
-        "Metrics": [first, *stats],
+        "Metrics": [
+            first,
+            _query("measured", measure, dimensions, Period=60),
+            _query("requests", requests, dimensions, Period=60),
+        ],
         "Threshold": 1,
     }
 
@@ -711,21 +710,8 @@ def _wake_policy(target: Properties) -> Properties:
 def _shares(targets: Mapping[str, float], dimensions: Mapping[str, str]) -> list[Properties]:
     """Return the queries of the average of concurrency / target over the instance types."""
     ids = {name: f"type{number}" for number, name in enumerate(targets)}
-    queries: list[Properties] = [
-        {
-            "Id": ids[name],
-            "MetricStat": {
-                "Metric": {
-                    "Dimensions": _named({**dimensions, "InstanceType": name}),
-                    "MetricName": "ConcurrentRequestsPerModel",
-                    "Namespace": INVOCATIONS,
-                },
-                "Stat": "Average",
-            },
-            "ReturnData": False,
-        }
-        for name in targets
-    ]
+    measure = _Measure(INVOCATIONS, "ConcurrentRequestsPerModel", "Average")
+    queries = [_query(ids[name], measure, {**dimensions, "InstanceType": name}) for name in targets]
     shares = "+".join(f"FILL({ids[name]},0)/{target:g}" for name, target in targets.items())
     running = "+".join(f"IF(FILL({ids[name]},-1)>=0,1,0)" for name in targets)
     share = {"Id": "share", "Expression": f"({shares})/({running})", "ReturnData": True}

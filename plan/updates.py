@@ -4,7 +4,7 @@ The guard in constructs/triton_sagemaker/update_handler, which also sees the acc
 when they are deployed, and has the sources.
 """
 
-from plan.document import PlannedEndpoint
+from plan.document import EndpointSettings, PlannedEndpoint
 
 
 def rejection_reason(before: PlannedEndpoint, after: PlannedEndpoint) -> str | None:
@@ -26,21 +26,20 @@ def rejection_reason(before: PlannedEndpoint, after: PlannedEndpoint) -> str | N
     return None
 
 
-def scaled_variants_that_change(before: PlannedEndpoint, after: PlannedEndpoint) -> list[str]:
+def scaled_variants_that_change(old: EndpointSettings, new: EndpointSettings) -> list[str]:
     """Return the names of scaled variants whose instance type changes.
 
     SageMaker rejects such an update while the variants are registered for scaling (developer guide,
     "Update endpoints that use auto scaling"). A variant with several instance types, before or
     after, may stay registered (AWS machine learning blog, "Capacity-aware inference"). The result
-    is empty for an update that is rejected in any case.
+    is empty for an update to other variants or another hosting mode, which is rejected in any case.
     """
-    if rejection_reason(before, after):
+    if old.variants.keys() != new.variants.keys() or old.hosting != new.hosting:
         return []
-    new = after.settings.variants
     return sorted(
         name
-        for name, old in before.settings.variants.items()
-        if old.is_scaled
-        and len(old.instance_types) == len(new[name].instance_types) == 1
-        and new[name].instance_types != old.instance_types
+        for name, variant in old.variants.items()
+        if variant.is_scaled
+        and len(variant.instance_types) == len(new.variants[name].instance_types) == 1
+        and new.variants[name].instance_types != variant.instance_types
     )

@@ -22,12 +22,7 @@ from release.checkout import ERROR_SUFFIX, CheckoutError
 
 FILE = "release.json"
 VERSION = 1
-"""The version of `release.json` that this code writes; it reads this one and the two before.
-
-A release is read by the code of an earlier commit: a new version is first read by one commit, and
-then written by a later one.
-"""
-READABLE = tuple(version for version in (VERSION - 2, VERSION - 1, VERSION) if version > 0)
+"""The version of `release.json` that this code writes and reads."""
 
 
 class InvalidRelease(CheckoutError):
@@ -109,10 +104,10 @@ class ReleaseArtefact:
     def parse(cls, folder: Path, content: Any) -> Self:
         """Return a release from the content of `release.json`. Raise `InvalidRelease`."""
         match content:
-            case {"version": int(version)} if version > VERSION:
+            case {"version": int(version)} if version != VERSION:
                 raise InvalidRelease(
-                    f"{folder / FILE} has version {version}, and this code reads "
-                    f"{', '.join(map(str, READABLE))}: use the code of a newer commit"
+                    f"{folder / FILE} has version {version}, and this code reads {VERSION}: use "
+                    "the code of another commit"
                 )
             case {
                 "version": int(version),
@@ -120,7 +115,7 @@ class ReleaseArtefact:
                 "commit": str() | None as commit,
                 "ancestors": list(ancestors),
                 "files": dict(files),
-            } if version in READABLE:
+            }:
                 pass
             case _:
                 raise InvalidRelease(f"{folder / FILE} is not the description of a release")

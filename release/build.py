@@ -2,9 +2,10 @@
 
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from release.artefact import ReleaseArtefact
+from release.artefact import InvalidRelease, ReleaseArtefact
 from release.checkout import Checkout, CheckoutError, GitCheckout
 
 MAX_ANCESTORS = 1000
@@ -47,9 +48,28 @@ def committed(tree: Checkout) -> tuple[str | None, str | None, tuple[str, ...]]:
     """
     clone = GitCheckout(tree.root)
     try:
-        if clone.is_dirty():
-            return None, None, ()
-        commits = clone.git("rev-list", f"--max-count={MAX_ANCESTORS + 1}", "HEAD").split()
-        return clone.git("rev-parse", "HEAD^{tree}"), commits[0], tuple(commits[1:])
+        return (None, None, ()) if clone.is_dirty() else _history(clone, "HEAD")
     except CheckoutError:
         return None, None, ()
+
+
+def with_history(release: ReleaseArtefact, clone: GitCheckout, commit: str) -> ReleaseArtefact:
+    """Return a release with a commit of a clone and its ancestors, instead of what its file says.
+
+    The digest covers neither. Raise `CheckoutError` if the clone has no such commit, and
+    `InvalidRelease` if the commit has another git tree.
+    """
+    git_tree, commit, ancestors = _history(clone, commit)
+    if git_tree != release.tree:
+        raise InvalidRelease(
+            f"commit {commit} has the git tree {git_tree}, and the release was built from "
+            f"{release.tree}: build the release of this commit"
+        )
+    return replace(release, commit=commit, ancestors=ancestors)
+
+
+def _history(clone: GitCheckout, commit: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return the git tree of a commit, the commit, and its ancestors."""
+    git_tree = clone.git("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+    commits = clone.git("rev-list", f"--max-count={MAX_ANCESTORS + 1}", commit).split()
+    return git_tree, commits[0], tuple(commits[1:])

@@ -1,6 +1,5 @@
 """A checkout of this repository: its files, its stages, and its app."""
 
-import difflib
 import json
 import os
 import re
@@ -17,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from platform_facts.rules import checked_yaml
+from platform_facts.rules import checked_yaml, stage_files
 
 APP = "app.py"
 ERROR_SUFFIX = ".error"
@@ -132,37 +131,23 @@ class Checkout:
 
     def stages(self) -> list[str]:
         """Return the names of the stages."""
-        return sorted(path.stem for path in (self.root / "stages").glob("*.yaml"))
+        return stage_files.stage_names(self.root / "stages")
 
     def stage(self, name: str) -> StageFile:
         """Return a stage's file. Raise `CheckoutError` if it is missing or invalid."""
-        path = self.root / "stages" / f"{name}.yaml"
-        relative_path = Path("stages", f"{name}.yaml")
         try:
-            return checked_yaml.parse(relative_path, path.read_bytes(), StageFile)
-        except checked_yaml.InvalidFile as error:
+            return stage_files.read_stage(name, self.root / "stages", StageFile)
+        except (stage_files.UnknownStage, checked_yaml.InvalidFile) as error:
             raise CheckoutError(str(error)) from None
-        except OSError as error:
-            stages = self.stages()
-            if name in stages:  # a folder, or a broken link
-                raise CheckoutError(
-                    f"{relative_path} cannot be read: {error.strerror}: write a file there, or "
-                    "delete it"
-                ) from None
-            similar_names = difflib.get_close_matches(name, stages, n=1)
-            question = f"did you mean {similar_names[0]}? " if similar_names else ""
-            raise CheckoutError(
-                f"no stage {name!r}: {question}stages are {', '.join(stages) or 'none'} (one YAML "
-                "file each in stages/)"
-            ) from None
 
-    def synthesise(self, stage: str, *, to: Path) -> None:
+    def synthesise(self, stage: str, *, to: Path, validate: bool = True) -> None:
         """Run the tree's app, which writes the cloud assembly of a stage to the folder `to`.
 
-        The assembly is that of `cdk synth`, because the app makes no context lookups. Raise
-        `NotSynthesised`.
+        The assembly is that of `cdk synth`, because the app makes no context lookups; `validate` is
+        that of `synthesise_all`. Raise `NotSynthesised`.
         """
-        finished = self._run_app(environment={"CDK_OUTDIR": str(to)}, context={"stage": stage})
+        environment = {"CDK_OUTDIR": str(to), **({} if validate else WITHOUT_VALIDATION)}
+        finished = self._run_app(environment=environment, context={"stage": stage})
         if finished.returncode:
             raise NotSynthesised(_reason(to, finished))
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from review.values import falls_sharply
+from review.values import falls_sharply, rises_sharply
 
 PROTECTING = re.compile(
     r"retention|keep[-_]?days|time-?_?out|attempts|retries|concurren|wait_?(interval|seconds|minutes)"
@@ -21,15 +21,19 @@ UNITS = {
 }
 """End of a name -> unit. Timeouts without a unit in their name, such as those of functions, queues
 and custom resources, are in seconds (CloudFormation template reference)."""
+MULTIPLYING = re.compile(r"attempts|retries|concurren|session_?duration|tolerat", re.IGNORECASE)
+"""Names of amounts that are a danger if they rise sharply: they cost, or tolerate, a multiple."""
 SHRUNK, REDUCED = "shrunk_protection", "reduced_protection"
 """Rules of a fall to a third or less, and of a smaller one."""
 UNLIMITED = ("RetentionInDays", "ReservedConcurrentExecutions", "ConcurrentBuildLimit")
 """Amounts that are not limited if they are absent: logs are kept forever."""
 
 
-def falling_amount(path: str, before: Any, after: Any) -> tuple[str, str] | None:
-    """Return rule and text of an amount that protects and falls; `path` ends with its name."""
+def unsafe_amount(path: str, before: Any, after: Any) -> tuple[str, str] | None:
+    """Return rule and text of an amount that protects less; `path` ends with its name."""
     name = path.rpartition(".")[2]
+    if MULTIPLYING.search(name) and rises_sharply(_number(before) or 0.1, _number(after) or 0):
+        return "changed_limits", f"{path}: {before} -> {after}"
     if not PROTECTING.search(path):
         return None
     missing = float("inf") if name in UNLIMITED else None

@@ -56,6 +56,7 @@ def review_change(
     for stage in stages:
         with _recorded_gap(gaps, stage):
             reviews.append(review_stage(stage, base, head))
+    reviews.sort(key=lambda review: not review.is_production)
     files = FileReview()
     with _recorded_gap(gaps, REPOSITORY):
         files = review_files(base, head)

@@ -14,9 +14,6 @@ from review.values import value_differences
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 
-MAX_FILES = 2
-"""Maximum number of files in the sentence; the table of models lists all."""
-
 ENDPOINT_CONFIG = "AWS::SageMaker::EndpointConfig"
 
 
@@ -70,7 +67,7 @@ def _clauses(
             yield f"in the image {image['uri']}"
         for variant in settings.variants.values():
             types = " or ".join(variant.instance_types)
-            yield f"{types}, {limits_text(variant.instances)} instances"
+            yield f"{types}, instances: {limits_text(variant.instances)}"
         for component in settings.components.values():
             yield f"{component.name}, {limits_text(component.copies)} copies"
         yield f"models: {', '.join(sorted(after.models)) or 'no models'}"
@@ -156,8 +153,6 @@ def limits_text(limits: Limits) -> str:
 
 
 def _model_text(change: ModelChange) -> str:
-    count = len(change.causes)
-    causes = f"{count} files" if count > MAX_FILES else ", ".join(change.causes)
-    in_parentheses = f" ({causes})" if causes else ""
+    in_parentheses = f" (for {', '.join(change.targets)})" if change.targets else ""
     breaking = ", **breaking for clients**" if change.breaking_changes else ""
     return f"{change.model} {change.state}{in_parentheses}{breaking}"

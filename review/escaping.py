@@ -1,6 +1,5 @@
 """Functions that escape foreign texts: markup and links in a report, commands on a terminal."""
 
-import html
 import re
 
 _MARKUP = re.compile(r"(?<!\*)\*(?!\*)|[<`\\&|]|\](?=[\[(])|^\[|~(?=~)|^[>=~]|^[#+-](?!\w)")
@@ -40,11 +39,6 @@ def code(text: str, longest: int) -> str:
     line = cut(text, longest)
     marks = fence(line, at_least=1)
     return f"{marks}{line}{marks}" if len(marks) == 1 else f"{marks} {line} {marks}"
-
-
-def title(text: str, longest: int) -> str:
-    """Return a text on one line, escaped for an HTML element."""
-    return _without_links(html.escape(cut(text, longest)))
 
 
 def fence(text: str, *, at_least: int = 3) -> str:

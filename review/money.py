@@ -1,13 +1,12 @@
 """The monthly cost of an endpoint's instances."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import platform_facts
 from plan.document import PlannedEndpoint
 from platform_facts import HOURS_PER_MONTH
 from review.comparison import Comparison
-from review.model_changes import ModelChange
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +15,7 @@ class Cost:
 
     minimum: cost of the lowest number of instances, on the cheapest instance types.
     maximum: cost of the highest number of instances, on the most expensive instance types.
-    missing_prices: one message for each instance type without a price; then both amounts are None.
+    missing_prices: instance types without a price, TYPE in REGION; then both amounts are None.
     """
 
     minimum: float | None
@@ -38,14 +37,24 @@ class CostChange:
 
     @property
     def missing_prices(self) -> list[str]:
-        """The instance types without a price, with the reason."""
+        """The instance types without a price."""
         costs = [cost for cost in (self.before, self.after) if cost]
-        return [message for cost in costs for message in cost.missing_prices]
+        return [name for cost in costs for name in cost.missing_prices]
+
+    @property
+    def text(self) -> str:
+        """Both amounts, before and after; empty if no price is known."""
+        if self.missing_prices:
+            return ""
+        least, most = _amounts(self, "minimum"), _amounts(self, "maximum")
+        amounts = least if least == most else f"at least {least}, at most {most}"
+        runs = "runs until it is deleted: " if self.keeps_running else ""
+        return f"{runs}{amounts} USD a month"
 
 
 @dataclass(frozen=True)
 class VolumeCharge:
-    """A charge by volume that a change adds, with the endpoint or the model that causes it."""
+    """A charge by volume that a change adds, with the endpoint that causes it."""
 
     charge: str
     cause: str
@@ -58,12 +67,6 @@ class Total:
     usd: float
     complete: bool
 
-    def __str__(self) -> str:
-        """Return the sum; if a price is missing, `more than` the sum of the known prices."""
-        if self.complete:
-            return f"{self.usd:,.0f}"
-        return f"more than {self.usd:,.0f}" if self.usd else "no price"
-
 
 def endpoint_cost(endpoint: PlannedEndpoint, region: str) -> Cost:
     """Return the cost of an endpoint's instances in a region."""
@@ -71,13 +74,8 @@ def endpoint_cost(endpoint: PlannedEndpoint, region: str) -> Cost:
     variants = endpoint.settings.variants.values()
     types = {name for variant in variants for name in variant.instance_types}
     hourly_prices = {name: prices.of(region, name) for name in types}
-    reason = f"the price table of {prices.date} does not contain it"
-    if region not in prices.per_hour:
-        reason = f"the price table only has {', '.join(sorted(prices.per_hour))}"
     missing_prices = tuple(
-        f"{name} in {region} has no price: {reason}"
-        for name, price in sorted(hourly_prices.items())
-        if price is None
+        f"{name} in {region}" for name, price in sorted(hourly_prices.items()) if price is None
     )
     if missing_prices:
         return Cost(minimum=None, maximum=None, missing_prices=missing_prices)
@@ -114,28 +112,21 @@ def total(costs: Iterable[Cost | None], amount: str) -> Total:
     return Total(sum(known_amounts), len(known_amounts) == len(amounts))
 
 
-def total_change(costs: Sequence[CostChange], amount: str) -> str:
-    """Return the sums of `amount` before and after, and their difference."""
-    before = total((cost.before for cost in costs), amount)
-    after = total((cost.after for cost in costs), amount)
-    if before == after:
-        return str(after)
-    change = f" ({after.usd - before.usd:+,.0f})" if before.complete and after.complete else ""
-    return f"{before} → {after}{change}"
+def _amounts(cost: CostChange, amount: str) -> str:
+    before, after = (round(getattr(side, amount)) if side else 0
+                     for side in (cost.before, cost.after))  # fmt: skip
+    change = f" → {after:,} ({after - before:+,})" if before != after else ""
+    return f"{before:,}{change}"
 
 
-def volume_charges(comparison: Comparison, models: Iterable[ModelChange]) -> Iterator[VolumeCharge]:
-    """Yield what a change newly lets AWS charge by volume; `models` are the changes of models."""
+def volume_charges(comparison: Comparison) -> Iterator[VolumeCharge]:
+    """Yield what a change newly lets AWS charge by volume, except what every change does."""
     for pair in comparison.endpoints.values():
         if pair.after:
             before, after = (_volume_settings(side) for side in (pair.before, pair.after))
             for charge, setting in after.items():
                 if setting and setting != before.get(charge):
                     yield VolumeCharge(charge, pair.name)
-    for model in models:
-        if model.is_built:
-            yield VolumeCharge("builds", model.model)
-            yield VolumeCharge("the table of models", model.model)
 
 
 def _volume_settings(endpoint: PlannedEndpoint | None) -> dict[str, object]:
@@ -147,5 +138,4 @@ def _volume_settings(endpoint: PlannedEndpoint | None) -> dict[str, object]:
         "data capture": settings.settings.get("data_capture"),
         "detailed observability": settings.settings.get("detailed_observability"),
         "custom metrics": settings.metrics_namespace,
-        "logs": settings.name,
     }

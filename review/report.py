@@ -1,11 +1,14 @@
 """The report of a change, which is rendered as Markdown and JSON."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from review.dangers.danger import Danger, EndpointDangers, group_across_endpoints
+import platform_facts
+from review.dangers.danger import Danger, EndpointDangers, group_across_endpoints, named
 from review.endpoint_changes import EndpointChange
+from review.files.changed_code import MAX_FILES
 from review.model_changes import ModelChange
 from review.money import CostChange
 from review.stage_review import StageReview
@@ -53,8 +56,7 @@ class ChangeReport:
     @property
     def open_dangers(self) -> list[Danger]:
         """The dangers that need an acknowledgement and have none."""
-        dangers = (danger for group in self.danger_groups for danger in group.dangers)
-        return [d for d in dangers if d.acknowledgement is None and not d.advisory]
+        return [danger for group in self.danger_groups if group.is_open for danger in group.dangers]
 
     @property
     def changed_endpoints(self) -> list[EndpointChange]:
@@ -63,12 +65,48 @@ class ChangeReport:
 
     @property
     def endpoint_lines(self) -> list[str]:
-        """A line for each change of endpoints; equal changes are one line."""
+        """A line for each change of endpoints, with its cost; equal changes are one line."""
+        costs = {cost.endpoint: cost.text for cost in self.changed_costs}
         names: dict[str, list[str]] = {}
         for endpoint in self.changed_endpoints:
             text = endpoint.sentence.removeprefix(f"**{endpoint.name}**: ")
-            names.setdefault(text, []).append(f"**{endpoint.name}**")
-        return [f"{', '.join(endpoints)}: {text}" for text, endpoints in names.items()]
+            cost = costs.pop(endpoint.name, "")
+            names.setdefault("; ".join(filter(None, (text, cost))), []).append(endpoint.name)
+        names |= {text: [endpoint] for endpoint, text in costs.items() if text}
+        return [
+            f"{', '.join(f'**{endpoint}**' for endpoint in endpoints)}: {text}"
+            for text, endpoints in names.items()
+        ]
+
+    @property
+    def other_changes(self) -> list[str]:
+        """Changes that are not of endpoints: charges by volume, other stacks, data of models."""
+        prices = platform_facts.prices().by_volume
+        charges = [
+            f"{charge} ({named(causes)}): {prices[charge]}"
+            for charge, causes in self.volume_charges.items()
+        ]
+        names: dict[str, list[str]] = {}
+        texts: dict[str, str] = {}
+        for stage in self.stages:
+            for note in stage.notes:
+                name, _, text = note.partition(": ")
+                key = re.sub(rf"\b{re.escape(stage.stage)}\b", "STAGE", text)
+                names.setdefault(key, []).append(name)
+                texts.setdefault(key, text)
+        notes = [f"{', '.join(names[key])}: {text}" for key, text in texts.items()]
+        return [*charges, *notes, *self.notes]
+
+    @property
+    def folded_lines(self) -> list[str]:
+        """Lines of the collapsed part, which follow the names of the dangers."""
+        prices = platform_facts.prices()
+        source = (
+            f"USD a month for instances on demand, without requests, storage and builds, at prices "
+            f"of {prices.date} ({prices.source})"
+        )
+        files = self.code_files if len(self.code_files) > MAX_FILES else ()
+        return [*self.all_of("access"), *([source] if self.changed_costs else ()), *files]
 
     @property
     def changed_models(self) -> list[ModelChange]:

@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from plan import document
-from platform_facts.rules.secrets import NOT_SCANNED, detectors, secrets, strings
+from platform_facts.rules.secrets import (
+    EXAMPLES,
+    GENERIC_KINDS,
+    NOT_SCANNED,
+    detectors,
+    secrets,
+    strings,
+)
 from release.assemblies import SynthesisedTree
 from release.templates import SUFFIX
-from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
+from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups, named
+from review.files import python_code
 from review.files.model_data import read_config
 from review.files.readers import read_yaml
 from review.values import Unreadable
@@ -34,26 +42,33 @@ def added_secrets(
     known = {
         string for document in changed if document in old for string in _strings(*old[document])
     }
-    places: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
-    by_string: dict[str, list[tuple[str, str]]] = {}
+    places: dict[str, dict[str, tuple[str, str]]] = {}
+    kinds: dict[str, str] = {}
+    by_string: dict[str, dict[str, str]] = {}
     with detectors():
         for (stage, name), text in changed.items():
-            for string in sorted(_strings(*text) - known):
+            for string in sorted(_strings(*text) - known, key=lambda text: '= "' not in text):
                 if string not in by_string:
-                    by_string[string] = [*secrets(string)]
-                key = string.partition(" = ")[0] if string.endswith('"') else "a line"
-                for kind_and_value in by_string[string]:
-                    places.setdefault(kind_and_value, {}).setdefault(name, (stage, key))
+                    by_string[string] = {value: kind for kind, value in secrets(string)}
+                values = by_string[string]
+                if EXAMPLES.fullmatch(name):
+                    values = {v: kind for v, kind in values.items() if kind not in GENERIC_KINDS}
+                key, is_named, _ = string.partition(' = "')
+                key = key if is_named else "a line"
+                for value in values:
+                    if not any(value != other and value in other for other in values):
+                        kinds.setdefault(value, values[value])
+                        places.setdefault(value, {}).setdefault(name, (stage, key))
     dangers = []
-    for (kind, value), names in places.items():
+    for value, names in places.items():
         (first, (stage, key)), *others = names.items()
-        also = f" (also in {', '.join(name for name, _ in others)})" if others else ""
+        also = f", also in {named([name for name, _ in others])}" if others else ""
         message = (
-            f"{first}: {key}: a secret ({kind}){also}, for all who read the repository or the "
-            "template: revoke it, and refer to a secret of Secrets Manager instead"
+            f"{first}: {key}: a secret ({kinds[value]}){also}: revoke it, and refer to a secret of "
+            "Secrets Manager instead"
         )
         dangers.append(Danger(f"{first}.{digest(value)}", message, RULE, stage, group=first))
-    return list(merge_groups(dangers)), frozenset(value for _, value in places)
+    return list(merge_groups(dangers)), frozenset(places)
 
 
 def _documents(
@@ -74,7 +89,7 @@ def _documents(
 
 @cache
 def _strings(name: str, content: bytes) -> frozenset[str]:
-    """Return KEY = "VALUE" for each string of a YAML or JSON file, or the lines of another file."""
+    """Return KEY = "VALUE" for each string of YAML or JSON, or lines, and texts of Python code."""
     try:
         if name.endswith((".json", ".yaml", ".yml")):
             values = json.loads(content) if name.endswith(".json") else read_yaml(content)
@@ -84,7 +99,8 @@ def _strings(name: str, content: bytes) -> frozenset[str]:
     except (Unreadable, ValueError):
         pass  # its lines are scanned
     text = "" if b"\0" in content else content.decode(errors="replace")
-    return frozenset(line.strip() for line in text.splitlines())
+    lines = {line.strip() for line in text.splitlines()}
+    return frozenset({*lines, *(python_code.texts(content) if name.endswith(".py") else ())})
 
 
 def masked(value: Any, values: frozenset[str]) -> Any:

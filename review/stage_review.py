@@ -11,7 +11,6 @@ from review.comparison import Comparison
 from review.dangers import dangers
 from review.dangers.danger import Danger
 from review.endpoint_changes import EndpointChange, endpoint_changes
-from review.measured_rates import measured_rates
 from review.model_changes import ModelChange, model_changes
 from review.money import CostChange, VolumeCharge, cost_changes, volume_charges
 from review.stack_differences import StackDifference
@@ -24,16 +23,15 @@ class StageReview:
 
     notes: sentences about the whole stage and about stacks without an endpoint.
     access: permissions of new roles and resources.
-    rates: measured request rates of the models.
     """
 
     stage: str
+    is_production: bool = False
     endpoints: tuple[EndpointChange, ...] = ()
     dangers: tuple[Danger, ...] = ()
     models: tuple[ModelChange, ...] = ()
     costs: tuple[CostChange, ...] = ()
     charges: tuple[VolumeCharge, ...] = ()
-    rates: tuple[str, ...] = ()
     access: tuple[str, ...] = ()
     stacks: tuple[StackDifference, ...] = ()
     notes: tuple[str, ...] = ()
@@ -66,12 +64,12 @@ def review_stage(stage: str, base: SynthesisedTree, head: SynthesisedTree) -> St
     models = tuple(model_changes(comparison))
     return StageReview(
         stage=stage,
+        is_production=comparison.is_production,
         endpoints=tuple(endpoint_changes(comparison, models)),
         dangers=tuple(dangers(comparison)),
         models=models,
         costs=tuple(cost_changes(comparison)),
-        charges=tuple(volume_charges(comparison, models)),
-        rates=tuple(measured_rates(comparison)),
+        charges=tuple(volume_charges(comparison)),
         access=tuple(
             line for access in comparison.access for line in grant_sentences(access.grants_to_new)
         ),

@@ -1,14 +1,10 @@
 """The first line of a report."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from review.dangers.danger import named
 from review.money import total
 from review.report import ChangeReport
-
-MAX_NAMES = 3
-"""Maximum number of names in a list; of further ones, the line has only the number."""
-NAMED_CHARGES = ("data capture", "detailed observability", "custom metrics")
-"""Charges by volume that the line names: the others are of every change."""
 
 
 def summary(report: ChangeReport) -> str:
@@ -26,7 +22,7 @@ def summary(report: ChangeReport) -> str:
 
 def _danger_clauses(report: ChangeReport) -> Iterator[str]:
     if not report.is_complete:
-        yield f"not everything was reviewed ({_listed([gap.part for gap in report.gaps])})"
+        yield f"not everything was reviewed ({named([gap.part for gap in report.gaps])})"
     groups = report.danger_groups
     acknowledged_count = sum(group.first.acknowledgement is not None for group in groups)
     advisory_count = sum(group.is_advice for group in groups)
@@ -55,27 +51,23 @@ def _load_clauses(report: ChangeReport) -> Iterator[str]:
     names = sorted({model.model for model in built} - obstacles.keys())
     if names:
         builds = "its build" if len(names) == 1 else "their builds"
-        yield f"Triton loads {_listed(names)} only in {builds}"
+        yield f"Triton loads {named(names)} only in {builds}"
     for reason in dict.fromkeys(obstacles.values()):
         names = [name for name, obstacle in sorted(obstacles.items()) if obstacle == reason]
         published = "it is published" if len(names) == 1 else "they are published"
-        yield f"Triton does not load {_listed(names)} before {published} ({reason})"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return f"{', '.join(names[:MAX_NAMES])}{more}"
+        yield f"Triton does not load {named(names)} before {published} ({reason})"
 
 
 def _cost_clauses(report: ChangeReport) -> Iterator[str]:
-    if charges := [charge for charge in NAMED_CHARGES if charge in report.volume_charges]:
-        yield f"{_listed(charges)} charged by volume"
+    if report.volume_charges:
+        yield f"{named([*report.volume_charges])} charged by volume"
     changed = report.changed_costs
     for amount, words in (("minimum", "at least"), ("maximum", "at most")):
         before = total((cost.before for cost in changed), amount)
         after = total((cost.after for cost in changed), amount)
         if not (before.complete and after.complete):
-            yield "cost unknown: no price for an instance type"
+            missing = sorted({name for cost in changed for name in cost.missing_prices})
+            yield f"no price known for {named(missing)}"
             return
         if difference := round(after.usd - before.usd):
             yield f"{words} {difference:+,} USD a month"
@@ -85,4 +77,4 @@ def _cost_clauses(report: ChangeReport) -> Iterator[str]:
 def _code_clauses(report: ChangeReport) -> Iterator[str]:
     if report.code:
         packages = [line.partition("**")[2].partition("**")[0] for line in report.code]
-        yield f"code of {_listed(packages)} changes"
+        yield f"code of {named(packages)} changes"

@@ -16,6 +16,7 @@ from review.money import cost_changes
 from review.stack_differences import ResourceChange
 from review.values import (
     MAX_LENGTH,
+    NAME_PROPERTIES,
     ValueDifference,
     format_change,
     format_value,
@@ -87,7 +88,7 @@ ACTIONS = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "
 RETENTION_POLICIES = ("DeletionPolicy", "UpdateReplacePolicy")
 """Attributes of a resource whose names are like those of policies of access."""
 
-_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}")
+_DIGEST = re.compile(r"\b[0-9a-f]{32,}")
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,10 @@ class PropertyChange:
         return name not in RETENTION_POLICIES and re.search("Polic(y|ies)", name) is not None
 
     @property
-    def is_tag_name(self) -> bool:
-        """Whether it is the name of a new or removed tag, whose value is another change."""
-        return self.path.endswith("Tags.Key") and None in (self.before, self.after)
+    def is_name(self) -> bool:
+        """Whether it is the name of a new or removed item, whose values are other changes."""
+        is_name = self.path.rpartition(".")[2] in NAME_PROPERTIES
+        return is_name and (self.before, self.after) in ((None, self.item), (self.item, None))
 
     @property
     def place(self) -> str:
@@ -127,8 +129,8 @@ class PropertyChange:
     def text(self) -> str:
         """The path and both values: PATH: BEFORE -> AFTER."""
         name = f"{self.path} of {self.item}" if self.item else self.path
-        before, after = (_DIGEST.sub(r"\1…", text) for text in self.texts)
-        return f"{name}: {format_change(before, after)}"
+        before, after = (_DIGEST.sub("…", text) for text in self.texts)
+        return f"{name}: {'other content' if before == after else format_change(*self.texts)}"
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -157,7 +159,10 @@ def property_changes(comparison: Comparison) -> Iterator[PropertyChange]:
         resources = stack_resources(comparison, change.stack)
         for difference in value_differences(before, after, _is_leaf):
             for part in _parts(difference, resources):
-                yield PropertyChange(change, part.path, *part[1:], resources)
+                property_change = PropertyChange(change, part.path, *part[1:], resources)
+                before_text, after_text = property_change.texts
+                if before_text != after_text:  # a number as text, Fn::Sub in place of Fn::Join
+                    yield property_change
 
 
 def _parts(
@@ -221,7 +226,7 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
     changes_by_text: dict[str, list[ResourceChange]] = {}
     for change in property_changes(comparison):
         hidden = NOT_SHOWN + (PLANNED if is_planned else ())
-        is_shown = not (change.matches(*hidden) or change.is_tag_name)
+        is_shown = not (change.matches(*hidden) or change.is_name)
         if change.change.stack == stack and change.change.before and is_shown:
             changes_by_text.setdefault(change.text, []).append(change.change)
     clauses += [_with_resources(text, changes) for text, changes in changes_by_text.items()]

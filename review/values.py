@@ -17,6 +17,9 @@ MAX_ITEMS = 1000
 _EXPORT_NAME = re.compile(r"(?<=:)ExportsOutput(?:Ref|FnGetAtt)(\w*?[0-9A-F]{8})\w*")
 """The CDK's name of an export; the group is the logical ID."""
 
+_SUBSTITUTED = re.compile(r"\$\{([\w:]+)(?:\.\w+)?\}")
+"""A reference in a text of Fn::Sub; the group is the logical ID."""
+
 NAME_PROPERTIES = (
     *("VariantName", "ScheduledActionName", "Name", "Key", "Id", "CaptureMode", "AlarmName"),
 )
@@ -185,7 +188,7 @@ def format_value(value: Any, resources: Mapping[str, Any] | None = None) -> str:
         case {"Fn::ImportValue": str(name)}:
             return _EXPORT_NAME.sub(r"\1", name)
         case {"Fn::Sub": str(text)}:
-            return text
+            return _SUBSTITUTED.sub(lambda name: format_value({"Ref": name[1]}, resources), text)
     try:
         return json.dumps(value, default=str)
     except ValueError:

@@ -5,7 +5,7 @@ No template shows them all, so that only the plan, which the change wrote, would
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from model_build import (
     BuildError,
@@ -48,26 +48,6 @@ def load_obstacle(model: PlannedModel, read: ReadModel | None) -> str:
     if any(archive.engines for archive in model.archives.values()):
         return "builds have no GPU for its engines"
     return (read.load_obstacle or "") if isinstance(read, ModelPlan) else ""
-
-
-class RowFiles(NamedTuple):
-    """The files that the digest of a table's row covers, and the table, as models/NAME/FILE."""
-
-    files: set[str]
-    table: str
-
-
-def row_files(read: ReadModel | None, models: Path) -> RowFiles | None:
-    """Return the files of a row in the folder `models`, None for another model."""
-    if not isinstance(read, ModelPlan) or not read.source.is_row:
-        return None
-    table = read.source.shared.table
-    assert table
-    names = [
-        f"models/{path.relative_to(models).as_posix()}"
-        for path in (table.path, *read.source.covered_files)
-    ]
-    return RowFiles(set(names[1:]), names[0])
 
 
 def unverified_models(plan: Plan, models: dict[str, ReadModel]) -> Iterator[tuple[str, str]]:

@@ -69,7 +69,7 @@ class NetworkStack(Stack):
             self,
             "Instances",
             allow_all_outbound=False,
-            description="Triton instances: nothing comes in",
+            description="Triton instances: no inbound traffic",
             vpc=self.vpc,
         )
         group.add_egress_rule(

@@ -5,7 +5,8 @@ import json
 import sys
 
 from platform_facts.rules import checked_yaml
-from stages.load import UnknownStage, load_stage, stage_names
+from platform_facts.rules.stage_files import UnknownStage
+from stages.load import load_stage, stage_names
 from stages.schema.stage import StageConfig
 
 

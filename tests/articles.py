@@ -46,8 +46,8 @@ def _cell(claim: dict[str, Any]) -> str:
         for path, name in (test.split("::") for test in claim["shown_by"])
         for name in [name.replace("[", ": ").rstrip("]")]
     ]
-    limit = f"<br>{claim['limit']}" if "limit" in claim else ""
-    return "<br>".join(links) + limit
+    limit = f". {claim['limit']}" if "limit" in claim else ""
+    return ", ".join(links) + limit
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import platform_facts
 from cli.errors import CommandError
 from cli.load.arguments import positive
 from cli.load.fleet import ASSUMPTIONS, Demand, FleetPlan, candidate_types, plan_fleet
-from review.measured_rates import measurements
+from cli.load.measurements import measurements
 
 HEADER = (
     *("type", "endpoints", "instances", "in memory", "hits", "loads/s", "rps each", "USD/month"),

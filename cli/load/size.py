@@ -15,12 +15,12 @@ from cli.load import arguments, fleet_report, mix, report
 from cli.load.deployed import DeployedEndpoint
 from cli.load.endpoint_metrics import add_metrics
 from cli.load.limits import find_bottleneck
+from cli.load.measurements import LAPTOP
 from cli.load.ramp import Objective, Ramp, find_sustained_step
 from cli.load.sizing import Sizing
 from cli.load.step import LoadStep
 from cli.parsers import add_command
 from model_build.commands.arguments import Commands
-from review.measured_rates import LAPTOP
 
 PRECISION = 1.1
 MAX_STEPS = 16

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import platform_facts
 from cli.errors import CommandError
+from cli.load.measurements import FOLDER, LAPTOP
 from cli.load.ramp import Objective
 from cli.load.report import as_json
 from cli.load.step import LoadStep
 from platform_facts import HOURS_PER_MONTH
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
-from review.measured_rates import FOLDER, LAPTOP
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import re
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from delivery.permissions.ledger import Row, principals
-from delivery.permissions.names import NAMED_RESOURCES
+from delivery.permissions.named_resources import NAMED_RESOURCES
 
 TEMPLATE = "permissions.md.j2"
 _OWN_ARN = re.compile(r"arn:\{partition\}:([\w-]+):(?:\{region\})?:(?:\{account\}|\{registry\})?:")

@@ -1,6 +1,7 @@
 """Builds: the service CodeBuild, and the run of a build."""
 
 import copy
+import logging
 import os
 import signal
 import subprocess
@@ -36,7 +37,9 @@ STOP_SECONDS = 10
 POLL_SECONDS = 0.01
 TOKEN_SECONDS = 300
 """Validity of an idempotencyToken in seconds (guide, run-build-cli)."""
+log = logging.getLogger(__name__)
 CONSOLE = f"https://console.aws.amazon.com/cloudwatch/home?region={REGION}"
+LOGS = f"arn:aws:logs:{REGION}:{ACCOUNT}"
 COPIED_MEMBERS = (
     "cache", "encryptionKey", "environment", "queuedTimeoutInMinutes", "secondarySources",
     "serviceRole", "source", "timeoutInMinutes",
@@ -152,20 +155,15 @@ class CodeBuild:
         return build
 
 
-class BuildEnded(Exception):
-    """The end of a phase that did not succeed, and of the build (API, BuildPhase and Build).
+class BuildFailed(Exception):
+    """The end of a phase that did not succeed, and of the build (API, BuildPhase and PhaseContext).
 
     Without a `code`, the phase has no context.
     """
 
-    def __init__(self, phase: str, build: str, code: str = "", message: str = "") -> None:
+    def __init__(self, code: str = "", message: str = "", *, status: str = "FAILED") -> None:
         super().__init__(message)
-        self.phase_status, self.build_status = phase, build
-        self.code, self.message = code, message
-
-
-def _failed(code: str, message: str) -> BuildEnded:
-    return BuildEnded("FAILED", "FAILED", code, message)
+        self.code, self.message, self.status = code, message, status
 
 
 class ProjectBuild:
@@ -193,6 +191,9 @@ class ProjectBuild:
         if artifacts["type"] == "S3":  # the AWS CLI's example of stop-build
             key = f"{artifacts['location']}/{artifacts_key(artifacts, uuid)}"
             output = {"location": f"arn:aws:s3:::{key}", "encryptionDisabled": False}
+        names = settings["logsConfig"]["cloudWatchLogs"]
+        group = names.get("groupName") or f"/aws/codebuild/{settings['name']}"
+        stream = "/".join(filter(None, [names.get("streamName"), uuid]))  # a prefix (API)
         self.record: Record = {
             **{member: settings[member] for member in COPIED_MEMBERS},
             "id": name,
@@ -201,7 +202,13 @@ class ProjectBuild:
             "buildNumber": number,
             "buildStatus": "IN_PROGRESS",
             "buildComplete": False,
-            "logs": self._logs_member("null", "null"),
+            "logs": {
+                "groupName": group,
+                "streamName": stream,
+                "deepLink": f"{CONSOLE}#logEvent:group={group};stream={stream}",
+                "cloudWatchLogsArn": f"{LOGS}:log-group:{group}:log-stream:{stream}",
+                **settings["logsConfig"],
+            },
             "phases": [],
             "projectName": settings["name"],
             "startTime": clock(),
@@ -231,12 +238,12 @@ class ProjectBuild:
 
     def run(self) -> None:
         """Run the build until it ends."""
-        status = "FAULT"
+        status = "SUCCEEDED"
         try:
             self._run_phases()
-            status = "SUCCEEDED"
-        except BuildEnded as end:
-            status = end.build_status
+        except BuildFailed as failure:
+            # TIMED_OUT is FAILED: observed on AWS on 2026-08-31 by junioryono/billet.
+            status = {"TIMED_OUT": "FAILED"}.get(failure.status, failure.status)
         finally:  # set buildComplete last: the log has been sent
             self._begin_phase("COMPLETED")
             self._send_log()
@@ -244,66 +251,53 @@ class ProjectBuild:
             self.ended.set()
 
     def _run_phases(self) -> None:
-        """Run the phases.
-
-        Artifacts are uploaded after a failed command too (guide, view-build-details-phases).
-        StopBuild and the timeout end the build immediately.
-        """
+        """Run the phases. After a failed command, only the phase FINALIZING follows."""
         with self._phase("QUEUED"):
             pass
         with self._phase("PROVISIONING"):
             self._deadline = self._clock() + 60 * self.record["timeoutInMinutes"]
-            self._open_log()
+            self._log.open(self.record["logs"]["groupName"], self.record["logs"]["streamName"])
         with self._phase("DOWNLOAD_SOURCE"):
             spec = self._download()
-        failure: BuildEnded | None = None
-        for name in ("INSTALL", "PRE_BUILD", "BUILD", "POST_BUILD"):
-            try:
+        try:
+            for name in ("INSTALL", "PRE_BUILD", "BUILD", "POST_BUILD"):
                 with self._phase(name):
                     self._run_commands(spec["phases"].get(name.lower(), {}).get("commands", []))
-            except BuildEnded as end:
-                failure = failure or end
-                if end.build_status != "FAILED" or end.phase_status == "TIMED_OUT":
-                    raise
-                if name in ("INSTALL", "PRE_BUILD"):
-                    break
-        try:
-            if failure is None or self.record["phases"][-1]["phaseType"] == "POST_BUILD":
-                with self._phase("UPLOAD_ARTIFACTS"):
-                    self._upload(spec.get("artifacts"))
-        except BuildEnded as end:
-            failure = failure or end
+            with self._phase("UPLOAD_ARTIFACTS"):
+                self._upload(spec.get("artifacts"))
+        except BuildFailed as failure:
+            if failure.status == "FAILED":
+                self._finalize()
+            raise
+        self._finalize()
+
+    def _finalize(self) -> None:
         with self._phase("FINALIZING"):
             pass
-        if failure:
-            raise failure
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
-        """Record the `with` block as a phase. Raise `BuildEnded`."""
+        """Record the `with` block as a phase. Raise `BuildFailed`."""
         phase = self.record["phases"][-1] if name == "QUEUED" else self._begin_phase(name)
-        end: BuildEnded | None = None
+        failure: BuildFailed | None = None
         try:
             self._check_can_continue()
             yield
-        except BuildEnded as error:
-            end = error
+        except BuildFailed as error:
+            failure = error
         except Exception as error:  # an error of the local SageMaker
             message = f"Internal Service Error: {type(error).__name__}: {error}"
-            end = BuildEnded("FAULT", "FAULT", "INTERNAL_SERVICE_ERROR", message)
-        code, message = (end.code, end.message) if end else ("", "")
+            failure = BuildFailed("INTERNAL_SERVICE_ERROR", message, status="FAULT")
         phase["endTime"] = self._clock()
         phase["durationInSeconds"] = int(phase["endTime"] - phase["startTime"])
-        phase["phaseStatus"] = status = end.phase_status if end else "SUCCEEDED"
-        if name not in ("SUBMITTED", "QUEUED") and (end is None or code):
+        phase["phaseStatus"] = failure.status if failure else "SUCCEEDED"
+        code, message = (failure.code, failure.message) if failure else ("", "")
+        if name not in ("SUBMITTED", "QUEUED") and (failure is None or code):
             # Empty strings if the phase succeeded: the AWS CLI's example of batch-get-builds.
             phase["contexts"] = [{"statusCode": code, "message": message}]
-        if name not in ("SUBMITTED", "QUEUED", "PROVISIONING", "FINALIZING"):
-            self._write_agent_line(f"Phase complete: {name} State: {status}")
-            self._write_agent_line(f"Phase context status code: {code} Message: {message}")
         self._send_log()
-        if end:
-            raise end
+        if failure:
+            raise failure
 
     def _begin_phase(self, name: str) -> Record:
         phase: Record = {"phaseType": name, "startTime": self._clock()}
@@ -312,16 +306,11 @@ class ProjectBuild:
         return phase
 
     def _check_can_continue(self) -> None:
-        """Raise `BuildEnded` after StopBuild or the timeout.
-
-        At the timeout, the phase is TIMED_OUT, the build FAILED: observed on AWS on 2026-08-31 by
-        junioryono/billet (acceptance record); the API Reference does not specify it.
-        """
+        """Raise `BuildFailed` after StopBuild or the timeout."""
         if self.stopping.is_set():
-            raise BuildEnded("STOPPED", "STOPPED")
+            raise BuildFailed(status="STOPPED")
         if self._clock() >= self._deadline:
-            message = "Build has timed out."
-            raise BuildEnded("TIMED_OUT", "FAILED", "BUILD_TIMED_OUT", message)
+            raise BuildFailed("BUILD_TIMED_OUT", "Build has timed out.", status="TIMED_OUT")
 
     def _download(self) -> Record:
         """Download the sources, set their variables, and parse the buildspec.
@@ -338,7 +327,7 @@ class ProjectBuild:
             try:
                 download(source, folder, self._s3)
             except (ClientError, BotoCoreError, OSError, ValueError, BadZipFile) as error:
-                raise _failed(
+                raise BuildFailed(
                     "CLIENT_ERROR",
                     f"{error} for {suffix.removeprefix('_') or 'primary'} source and source "
                     f"version arn:aws:s3:::{source['location'].removeprefix('arn:aws:s3:::')}",
@@ -346,15 +335,14 @@ class ProjectBuild:
         try:
             return parse_buildspec(primary.get("buildspec", ""))
         except ValueError as error:
-            raise _failed("YAML_FILE_ERROR", str(error)) from error
+            raise BuildFailed("YAML_FILE_ERROR", str(error)) from error
 
     def _run_commands(self, commands: list[str]) -> None:
         for command in commands:
-            self._write_agent_line(f"Running command {command}")
             if status := self._run_command(command):
                 self._check_can_continue()
                 message = f"{command}. Reason: exit status {status}"
-                raise _failed(
+                raise BuildFailed(
                     "COMMAND_EXECUTION_ERROR", f"Error while executing command: {message}"
                 )
 
@@ -398,44 +386,13 @@ class ProjectBuild:
                 target = artifacts_key(settings, self._uuid, name)
                 self._s3.upload_file(str(file), settings["location"], target, ExtraArgs=extra)
         except ValueError as error:
-            raise _failed("CLIENT_ERROR", str(error)) from error
+            raise BuildFailed("CLIENT_ERROR", str(error)) from error
         except (ClientError, BotoCoreError, Boto3Error) as error:
-            raise _failed("CLIENT_ERROR", f"Failed to upload artifacts: {error}") from error
-
-    # Log
-
-    def _open_log(self) -> None:
-        """Create the log stream, unless logs are disabled; the stream's name is a prefix (API)."""
-        config = self._settings["logsConfig"]["cloudWatchLogs"]
-        if config["status"] == "ENABLED":
-            group = config.get("groupName") or f"/aws/codebuild/{self._settings['name']}"
-            stream = "/".join(filter(None, [config.get("streamName"), self._uuid]))
-            self._log.open(group, stream)
-            names = {"groupName": group, "streamName": stream}
-            self.record["logs"] = {**names, **self._logs_member(group, stream)}
-
-    def _logs_member(self, group: str, stream: str) -> Record:
-        """Return the `logs` member of a build.
-
-        Before the stream exists, the names in links are "null" (the AWS CLI's examples of
-        retry-build and stop-build).
-        """
-        arn = f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:{group}:log-stream:{stream}"
-        link = f"{CONSOLE}#logEvent:group={group};stream={stream}"
-        return {"deepLink": link, "cloudWatchLogsArn": arn, **self._settings["logsConfig"]}
-
-    def _write_agent_line(self, text: str) -> None:
-        """Write a line of CodeBuild's agent (aws/copilot-cli#2780 has some), on a new line."""
-        now = time.strftime("%Y/%m/%d %H:%M:%S", time.gmtime(self._clock()))
-        with self._log.file.open("ab+") as log:
-            if log.tell():
-                log.seek(-1, os.SEEK_END)
-                log.write(b"" if log.read() == b"\n" else b"\n")
-            log.write(f"[Container] {now} {text}\n".encode())
+            raise BuildFailed("CLIENT_ERROR", f"Failed to upload artifacts: {error}") from error
 
     def _send_log(self) -> None:
         if error := self._log.send():
-            self._write_agent_line(f"Cannot write to CloudWatch Logs: {error}")
+            log.warning("build %s cannot write to CloudWatch Logs: %s", self.record["id"], error)
 
 
 def parse_buildspec(text: str) -> Record:

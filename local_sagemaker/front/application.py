@@ -1,7 +1,7 @@
 """Routing of requests to the services of this package, or to ministack."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from local_sagemaker.api import JsonService, refusal, send_response
@@ -14,7 +14,7 @@ from local_sagemaker.validation.protocols import has_operation
 
 
 class Application:
-    """The ASGI application of the local SageMaker's URL."""
+    """The ASGI application of the local SageMaker's URL; `ask` sends a request to ministack."""
 
     def __init__(
         self,
@@ -22,9 +22,11 @@ class Application:
         runtime: Invocations,
         ministack: Ministack,
         calls: Calls,
+        ask: Callable[[str, dict[str, Any]], Any] = lambda *_: None,
     ) -> None:
         self._services = {service.target_prefix: service for service in services}
         self._runtime, self._ministack, self._calls = runtime, ministack, calls
+        self._ask = ask
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -45,7 +47,7 @@ class Application:
                 response = await asyncio.to_thread(
                     lambda: (
                         (service.answer(operation, body) if service else None)
-                        or refusal(f"{path}?{query}", headers, body, method=method)
+                        or refusal(f"{path}?{query}", headers, body, method=method, ask=self._ask)
                     )
                 )
                 if response is not None:

@@ -51,7 +51,9 @@ def run(folder: Folder, port: int, parent: int | None = None) -> None:
     try:
         calls, ministack = Calls(folder.calls), Ministack(url)
         services = Services(folder, triton, ministack=url, calls=calls)
-        application = Application(services.control_planes, services.runtime, ministack, calls)
+        application = Application(
+            services.control_planes, services.runtime, ministack, calls, services.ask
+        )
         server.config.app = RequestGuard(application, services.dashboard)
         threading.Thread(target=lambda: request_exit(emulator.wait()), daemon=True).start()
         try:

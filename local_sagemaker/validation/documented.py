@@ -16,7 +16,10 @@ from typing import Any
 
 import jmespath
 import yaml
+from botocore.exceptions import ClientError
 from botocore.utils import parse_timestamp
+
+from local_sagemaker.errors import ApiError
 
 Record = dict[str, Any]
 Problems = Iterator[tuple[str, str]]
@@ -35,6 +38,22 @@ def documented_problems(operation: str, request: Record, *, preceding: bool) -> 
             yield rule["message"].format_map(request), rule.get("code", "")
     if operation in CALCULATED and not preceding:
         yield from CALCULATED[operation](request)
+
+
+def check_references(operation: str, request: Record, ask: Callable[[str, Record], Any]) -> None:
+    """Raise `ApiError` for a resource that a request refers to, and that does not exist.
+
+    `ask(operation, request)` sends a request to ministack, and raises `ClientError`.
+    """
+    for rule in rules():
+        if operation in rule["operations"] and "needs" in rule:
+            members = rule["needs"]["request"].items()
+            inner = {name: jmespath.search(path, request) for name, path in members}
+            try:
+                if "if" not in rule or jmespath.search(rule["if"], request):
+                    ask(rule["needs"]["operation"], inner)
+            except ClientError:
+                raise ApiError(rule["code"], rule["message"].format_map(request)) from None
 
 
 @cache
@@ -64,7 +83,7 @@ def _is_violated(rule: Record, request: Record) -> bool:
         return bool(jmespath.search(rule["refused"], request))
     return any(
         name in request and not re.fullmatch(pattern, request[name], re.ASCII)
-        for name, pattern in rule["pattern"].items()
+        for name, pattern in rule.get("pattern", {}).items()
     )
 
 

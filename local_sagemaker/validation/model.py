@@ -95,11 +95,34 @@ def check_request(request: Any, shape: Shape, *, service: str = "", operation: s
         key = f"{service}:{operation}"
         for message, code in documented_problems(key, request, preceding=bool(violations)):
             raise ApiError(code or error_code(service), message)
+    if violations and f"{service}:{operation}" in METRIC_OPERATIONS:
+        raise ApiError("InvalidParameterValue", "\n".join(map(_metric_text, violations)))
     if service == "lambda" and (runtimes := [v for v in violations if v.path == "runtime"]):
         message = str(runtimes[0]).replace(f"'{runtimes[0].value}'", runtimes[0].value)
         raise ApiError("InvalidParameterValueException", f"{message} or be a valid ARN")
     if violations:
         raise ApiError(error_code(service), _message(violations, service))
+
+
+METRIC_OPERATIONS = (
+    "cloudwatch:GetMetricStatistics", "cloudwatch:ListMetrics", "cloudwatch:PutMetricData"
+)  # fmt: skip
+"""Operations whose errors have other words than those of alarms."""
+
+
+def _metric_text(violation: BrokenConstraint) -> str:
+    """Return CloudWatch's text for a value of a metric operation.
+
+    Sources: awslabs/collectd-cloudwatch#46, aws/amazon-cloudwatch-agent#240.
+    """
+    name = _form_name(violation.path)
+    if values := re.search(r"enum value set: \[(.*?)\]", violation.constraint):
+        return f"The parameter {name} must be a value in the set [ {values[1]} ]."
+    if limit := re.search(r"length less than or equal to (\d+)", violation.constraint):
+        if isinstance(violation.value, list):
+            return f"The collection {name} must not have a size greater than {limit[1]}."
+        return f"The parameter {name} must be shorter than {int(limit[1]) + 1} characters."
+    return f"The value {violation.value} for parameter {name} is invalid."
 
 
 def _ec2_error(violation: BrokenConstraint, shape: Any) -> ApiError:

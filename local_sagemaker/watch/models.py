@@ -11,12 +11,12 @@ _KINDS_AND_MESSAGES = {
     ModelStepKind.DOWNLOADING: (EventKind.MODEL_DOWNLOADING, "{name} was requested."),
     ModelStepKind.DOWNLOAD: (
         EventKind.MODEL_DOWNLOADED,
-        "{name} was downloaded in {seconds:.1f} s: {size:.1f} MiB unpacked.",
+        "{name} was downloaded in {seconds:.1f} s: {size} unpacked.",
     ),
     ModelStepKind.LOADING: (EventKind.MODEL_LOADING, "{name} is being loaded."),
     ModelStepKind.LOAD: (
         EventKind.MODEL_LOADED,
-        "{name} was loaded in {seconds:.1f} s: {size:.1f} MiB on the volume.",
+        "{name} was loaded in {seconds:.1f} s: {size} on the volume.",
     ),
     ModelStepKind.UNLOADING: (EventKind.MODEL_UNLOADING, "{name} is being unloaded{room_for}."),
     ModelStepKind.UNLOAD: (
@@ -42,10 +42,11 @@ def model_event_reporter(on_event: OnEvent) -> Callable[[str, str, str, ModelSte
         kind, template = _KINDS_AND_MESSAGES[step.kind]
         if step.kind is ModelStepKind.UNLOAD and step.room_for:
             kind = EventKind.MODEL_EVICTED
+        size = step.bytes / MIB
         message = template.format(
             name=model_name(step.target_model),
             seconds=step.seconds,
-            size=step.bytes / MIB,
+            size=f"{size:.1f} MiB" if size >= 1 else f"{step.bytes / 1024:.0f} KiB",
             room_for=f" to make room for {model_name(step.room_for)}" if step.room_for else "",
             reason=step.reason,
         )

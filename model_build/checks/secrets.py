@@ -19,13 +19,14 @@ def exposed_secrets(repository: Repository) -> Problems:
 
     A model gets its secrets from Secrets Manager, with the role of the endpoint.
     """
-    from platform_facts.rules.secrets import NOT_SCANNED, detectors, secrets, strings
+    from platform_facts.rules.secrets import EXAMPLES, NOT_SCANNED, detectors, secrets, strings
 
     with detectors():
         for path in digest.model_files(repository.folder):
             relative = path.relative_to(repository.folder)
             content = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b"\0"
-            if b"\0" in content or NOT_SCANNED.fullmatch(relative.as_posix()):
+            name = relative.as_posix()
+            if b"\0" in content or NOT_SCANNED.fullmatch(name) or EXAMPLES.fullmatch(name):
                 continue
             lines = content.decode(errors="replace").splitlines()
             texts: set[str] = {*lines}

@@ -2,7 +2,8 @@
 
 Sources: API reference of PutScheduledAction (Schedule, Timezone); the user guide's
 scheduled-scaling-using-cron-expressions; for the fields of cron, "Cron expressions" in the
-EventBridge user guide (eb-cron-expressions), to which that page refers.
+EventBridge user guide (eb-cron-expressions), to which that page refers and which aws-croniter
+implements.
 """
 
 import difflib
@@ -10,7 +11,9 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+
+from aws_croniter import AwsCroniter
+from aws_croniter.exceptions import AwsCroniterExpressionError
 
 from platform_facts.rules.ranges import SCALING_API
 from platform_facts.rules.rule import rule
@@ -19,30 +22,7 @@ MAX_RATE = 2**31 - 1
 """Maximum of rate(...): a positive 32-bit integer. AWS documents no maximum."""
 
 EXAMPLES = "cron(0 8 ? * MON-FRI *), rate(12 hours) or at(2027-01-31T08:00:00)"
-
-
-class _Field(NamedTuple):
-    name: str
-    minimum: int
-    maximum: int
-    words: tuple[str, ...] = ()
-    special_values: str = ""
-
-
-_DIGITS = re.compile("[0-9]{1,4}")
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
-_WEEKDAY = f"([1-7]|{'|'.join(_DAYS)})"
-FIELDS = (
-    _Field("minutes", 0, 59),
-    _Field("hours", 0, 23),
-    _Field("day of month", 1, 31, special_values=r"\?|L|(0?[1-9]|[12][0-9]|3[01])W"),
-    _Field("month", 1, 12, _MONTHS),
-    _Field("day of week", 1, 7, _DAYS, special_values=rf"\?|{_WEEKDAY}?L|{_WEEKDAY}#[1-5]"),
-    _Field("year", 1970, 2199),
-)
-"""The fields of a cron expression, with their ranges, names and special characters."""
-
+CRON_FIELDS = "minutes, hours, day of month, month, day of week and year"
 
 TIME_ZONES = Path(__file__).with_name("time_zones.txt")
 """One name per line: UTC, GMT, and the zones (without links) of the IANA time zone database 2025b.
@@ -100,48 +80,7 @@ def _at_problems(body: str) -> Iterator[str]:
 
 
 def _cron_problems(body: str) -> Iterator[str]:
-    values = body.split()
-    if len(values) != len(FIELDS):
-        names = ", ".join(field.name for field in FIELDS)
-        yield f"{len(values)} fields: write six: {names}"
-        return
-    for field, value in zip(FIELDS, values, strict=True):
-        parts = value.split(",")
-        if not all(_is_valid(field, part) for part in parts):
-            yield f"{value!r} is not valid for {field.name}: write {_allowed_values(field)}"
-        elif len(parts) > 1 and ("?" in value or "#" in value):
-            yield f"{value!r} has more than one {field.name}: write ? and # alone"
-    if [values[2], values[4]].count("?") != 1:
-        yield (
-            "write ? for the day of month or the day of week, but not for both: "
-            "cron(0 8 ? * MON-FRI *)"
-        )
-
-
-def _is_valid(field: _Field, part: str) -> bool:
-    """Return whether a value, a range or a step expression is valid for a field."""
-    if part == "*" or (
-        field.special_values and re.fullmatch(field.special_values, part, re.IGNORECASE)
-    ):
-        return True
-    first, slash, step = part.partition("/")
-    if slash and not (_DIGITS.fullmatch(step) and 1 <= int(step) <= field.maximum):
-        return False
-    if slash and first == "*":
-        return True
-    low, dash, high = first.partition("-")
-    values = [_number(field, text) for text in ([low, high] if dash else [low])]
-    return None not in values
-
-
-def _number(field: _Field, text: str) -> int | None:
-    if text.upper() in field.words:
-        return field.words.index(text.upper()) + 1
-    if _DIGITS.fullmatch(text) and field.minimum <= int(text) <= field.maximum:
-        return int(text)
-    return None
-
-
-def _allowed_values(field: _Field) -> str:
-    words = f" or {field.words[0]} to {field.words[-1]}" if field.words else ""
-    return f"{field.minimum} to {field.maximum}{words}, or *"
+    try:
+        AwsCroniter(body.upper())
+    except (AwsCroniterExpressionError, ValueError) as error:
+        yield f"{error} Write {CRON_FIELDS}, with ? for one of the days: cron(0 8 ? * MON-FRI *)"

@@ -14,11 +14,12 @@ from review.stack_differences import ResourceChange
 from review.template_changes import stack_resources
 from review.values import format_change, format_value
 
-METRIC_PROPERTIES = ("Namespace", "MetricName", "Dimensions", "Metrics", "AlarmRule")
-"""Properties that select the metric of an alarm."""
-
-STATISTICS = ("Minimum", "p50", "Average", "p90", "p95", "p99", "Maximum")
-"""Statistics in the order of their values; an average is treated like the median."""
+DIRECTED = {
+    *("ActionsEnabled", "AlarmActions", "AlarmDescription", "AlarmName", "InsufficientDataActions"),
+    *("OKActions", "Tags", "Threshold"),
+}
+"""Properties of which only some changes weaken an alarm. No stage sets the others: each change of
+them is also a difference from the plan."""
 
 SUBSCRIPTION_PROPERTIES = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
 
@@ -81,14 +82,18 @@ def _belongs_to_removed_variant(change: ResourceChange, pair: EndpointPair) -> b
 def _changed_alarm(
     change: ResourceChange, old: Alarm, new: Alarm, pair: EndpointPair
 ) -> Iterator[Danger]:
-    weaker = [*_later_conditions(old, new, pair)]
     is_renamed = (
         pair.before and pair.after and pair.before.settings.name != pair.after.settings.name
     )
-    for name in () if is_renamed else METRIC_PROPERTIES:
-        if old.get(name) != new.get(name):
-            values = format_change(format_value(old.get(name)), format_value(new.get(name)))
-            weaker.append(f"another metric: {name}: {values}")
+    weaker = [
+        f"{name}: {format_change(format_value(old.get(name)), format_value(new.get(name)))}"
+        for name in sorted((old.keys() | new.keys()) - DIRECTED)
+        if old.get(name) != new.get(name) and not is_renamed
+    ]
+    before, after = _threshold(old, pair.before), _threshold(new, pair.after)
+    is_lower_limit = str(new.get("ComparisonOperator")).startswith("Less")
+    if before and after and before[0] != after[0] and (after[0] < before[0]) == is_lower_limit:
+        weaker.append(f"threshold {before[1]} -> {after[1]}")
     for text in weaker:
         yield _danger(change, "weakened_alarms", f"the alarm is weaker: {text}")
     if old.get("ActionsEnabled", True) and not new.get("ActionsEnabled", True):
@@ -98,44 +103,6 @@ def _changed_alarm(
     actions = new.get("AlarmActions", [])
     for action in (action for action in old.get("AlarmActions", []) if action not in actions):
         yield _danger(change, "silenced_alarms", f"the alarm no longer notifies {_name(action)}")
-
-
-def _later_conditions(old: Alarm, new: Alarm, pair: EndpointPair) -> Iterator[str]:
-    """Yield each change of an alarm's condition that lets it go off later, or otherwise."""
-    operators = [str(side.get("ComparisonOperator")) for side in (old, new)]
-    is_lower_limit = operators[1].startswith("Less")
-    or_equal = operators[0].replace("Threshold", "OrEqualToThreshold")
-    if operators[0] != operators[1] and operators[1] != or_equal:
-        yield f"{operators[0]} -> {operators[1]}"
-    before, after = _threshold(old, pair.before), _threshold(new, pair.after)
-    if before is None or after is None:
-        if before != after:
-            yield "threshold added or removed"
-    elif before[0] != after[0] and (after[0] < before[0]) == is_lower_limit:
-        yield f"threshold {before[1]} -> {after[1]}"
-    statistics = [str(side.get("ExtendedStatistic", side.get("Statistic"))) for side in (old, new)]
-    if statistics[0] != statistics[1]:
-        known = all(statistic in STATISTICS for statistic in statistics)
-        ranks = [STATISTICS.index(statistic) for statistic in statistics] if known else [1, 0]
-        if (ranks[1] < ranks[0]) != is_lower_limit:
-            yield f"{statistics[0]} -> {statistics[1]}"
-    yield from _longer_periods(old, new)
-    missing = [side.get("TreatMissingData", "missing") for side in (old, new)]
-    if missing[0] != missing[1] and missing[1] != "breaching":
-        yield f"treatment of missing data: {missing[0]} -> {missing[1]}"
-
-
-def _longer_periods(old: Alarm, new: Alarm) -> Iterator[str]:
-    """Yield more breaching periods, fewer periods in which they may be, and longer periods."""
-    windows = [int(side.get("EvaluationPeriods", 1)) for side in (old, new)]
-    breaching = [int(side.get("DatapointsToAlarm", window))
-                 for side, window in zip((old, new), windows, strict=True)]  # fmt: skip
-    is_shorter_window = windows[1] < windows[0] and breaching[1] > 1
-    if breaching[1] > breaching[0] or is_shorter_window:
-        yield f"{breaching[0]} of {windows[0]} breaching periods -> {breaching[1]} of {windows[1]}"
-    periods = [side.get("Period", 0) for side in (old, new)]
-    if periods[1] > periods[0]:
-        yield f"period {periods[0]} s -> {periods[1]} s"
 
 
 def _threshold(alarm: Alarm, endpoint: PlannedEndpoint | None) -> tuple[float, str] | None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from review.acknowledged import RULES, Acknowledgement
@@ -12,6 +12,10 @@ REPOSITORY = "repository"
 
 MAX_SUBJECTS = 3
 """Maximum number of subjects in a message; of more subjects, the message names only the first."""
+MAX_CHANGES = 6
+"""Maximum number of changes of one subject in a message."""
+MISMATCH = "template and plan differ: "
+"""The start of messages that follow from others in most reports: they are the last details."""
 MORE = re.compile(r"\band \d+ more[:)]")
 
 
@@ -59,9 +63,12 @@ class Danger:
 
 
 def digest(text: str | bytes) -> str:
-    """Return a digest of a text for a key, so that an acknowledgement covers only this text."""
+    """Return a digest of a text for a key, so that an acknowledgement covers only this text.
+
+    128 bits: nobody finds two texts of one digest, of which one is harmless.
+    """
     content = text.encode(errors="replace") if isinstance(text, str) else text
-    return hashlib.sha256(content).hexdigest()[:12]
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:
@@ -101,7 +108,7 @@ def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
             continue
         identity = "\n".join(f"{member.subject} {member.message}" for member in members)
         heading = _heading([member.message for member in members])
-        has_all = len(members) <= MAX_SUBJECTS and MORE.search(heading) is None
+        has_all = len(members) <= MAX_CHANGES and MORE.search(heading) is None
         yield replace(
             members[0],
             subject=f"{group}.{digest(identity)}",
@@ -115,19 +122,27 @@ def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
 
 
 def _heading(messages: list[str]) -> str:
-    """Return `TYPE A, B: CHANGE` if the messages differ only in A and B, else `FIRST (and 2 more)`.
+    """Return `TYPE A, B: CHANGE` if the messages differ only in A and B, `A: CHANGES` of one A.
 
-    Messages have the form `TYPE A: CHANGE`.
+    Of other messages, return the first, and the number of others. Messages are `TYPE A: CHANGE`.
     """
     subjects = [message.partition(": ")[0] for message in messages]
-    changes = {message.partition(": ")[2] for message in messages}
+    changes = list(dict.fromkeys(message.partition(": ")[2] for message in messages))
+    if all(changes) and len({*subjects}) == 1 and len(changes) <= MAX_CHANGES:
+        return f"{subjects[0]}: {'; '.join(changes)}"
     if len(changes) > 1 or not all(changes):
         return f"{messages[0]} (and {len(messages) - 1} more)"
     resource_type = f"{subjects[0].partition(' ')[0]} "
     names = [subjects[0], *(subject.removeprefix(resource_type) for subject in subjects[1:])]
     if len(names) > MAX_SUBJECTS:
         names = [f"{names[0]} and {len(names) - 1} more"]
-    return f"{', '.join(dict.fromkeys(names))}: {changes.pop()}"
+    return f"{', '.join(dict.fromkeys(names))}: {changes[0]}"
+
+
+def named(names: Sequence[str]) -> str:
+    """Return the first names of a list, and the number of others."""
+    more = f" and {len(names) - MAX_SUBJECTS} more" if len(names) > MAX_SUBJECTS else ""
+    return f"{', '.join(names[:MAX_SUBJECTS])}{more}"
 
 
 @dataclass(frozen=True)
@@ -142,19 +157,31 @@ class EndpointDangers:
         return self.dangers[0]
 
     @property
+    def is_open(self) -> bool:
+        """Whether it needs an acknowledgement, and has none."""
+        return not self.first.advisory and self.first.acknowledgement is None
+
+    @property
     def is_advice(self) -> bool:
         """Whether it needs no acknowledgement, and has none."""
         return self.first.advisory and self.first.acknowledgement is None
 
     @property
-    def other_endpoints(self) -> list[str]:
-        """The endpoints of the other dangers."""
-        return list(dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers))[1:]
+    def sentence(self) -> str:
+        """The message, the other endpoints, and who acknowledged it."""
+        names = dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers)
+        others = f" (also {named([*names][1:])})" if len(names) > 1 else ""
+        text = f"{self.first.message}{others}"
+        if accepted := self.first.acknowledgement:
+            return f"(acknowledged by {accepted.who} until {accepted.until}: {accepted.why}) {text}"
+        return f"(advisory) {text}" if self.first.advisory else text
 
     @property
     def details(self) -> list[str]:
-        """The details of all dangers."""
-        return list(dict.fromkeys(detail for danger in self.dangers for detail in danger.details))
+        """The details of all dangers, without those that the sentence has."""
+        details = dict.fromkeys(detail for danger in self.dangers for detail in danger.details)
+        others = [detail for detail in details if not self.first.message.startswith(detail)]
+        return sorted(others, key=lambda detail: detail.startswith(MISMATCH))
 
 
 def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:

@@ -1,8 +1,10 @@
 """Dangers of endpoints, from the plans: removal, rejected updates, clients, capacity."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
+import platform_facts
 from plan.document import PlannedEndpoint, PlannedVariant
 from plan.updates import rejection_reason, scaled_variants_that_change
 from review.comparison import Comparison, EndpointPair
@@ -74,7 +76,7 @@ def _updated_endpoints(comparison: Comparison) -> list[tuple[PlannedEndpoint, Pl
 def scaling_suspended_during_update(comparison: Comparison) -> Iterator[Danger]:
     """The instance type of a scaled variant changes: that needs two deploys (docs/delivery.md)."""
     for before, after in _updated_endpoints(comparison):
-        if names := scaled_variants_that_change(before, after):
+        if names := scaled_variants_that_change(before.settings, after.settings):
             name = after.settings.name
             maximum = max(before.settings.variants[name].instances.maximum for name in names)
             yield Danger(
@@ -203,11 +205,26 @@ def _limits_by_schedules(endpoint: PlannedEndpoint) -> tuple[int, int] | None:
 
 
 def multiplied_capacity(comparison: Comparison) -> Iterator[Danger]:
-    """The maximum number of instances becomes at least five times as large."""
+    """The maximum number of instances, or their virtual CPUs, becomes five times as large."""
     for pair, name, old, new in _variants(comparison):
-        if old and rises_sharply(old.instances.maximum, new.instances.maximum):
-            text = f"{limits_text(old.instances)} -> {limits_text(new.instances)} instances"
-            yield Danger(f"{pair.name}.{name}", f"{name} of {pair.name} may have {text}")
+        if not old:
+            continue
+        text = f"{limits_text(old.instances)} -> {limits_text(new.instances)} instances"
+        cpus = [side.instances.maximum * _cpus(side) for side in (old, new)]
+        if rises_sharply(*cpus):
+            text += f", with {cpus[1] / cpus[0]:.3g} times the virtual CPUs"
+        elif not rises_sharply(old.instances.maximum, new.instances.maximum):
+            continue
+        yield Danger(f"{pair.name}.{name}", f"{name} of {pair.name} may have {text}")
+
+
+def _cpus(variant: PlannedVariant) -> int:
+    """Return the virtual CPUs of a variant's largest type; of an unknown type, 1."""
+    counts = [1]
+    for name in variant.instance_types:
+        with suppress(platform_facts.UnknownFact):
+            counts.append(platform_facts.instance_type(name).vcpus)
+    return max(counts)
 
 
 def shifted_traffic(comparison: Comparison) -> Iterator[Danger]:

@@ -70,7 +70,7 @@ def shared_identities(comparison: Comparison) -> Iterator[Danger]:
             if stays:
                 effect, remedy = DUPLICATE_EFFECT, "Change the existing one"
             yield Danger(
-                f"{new.stack}.{old[1]}.{new.id}",
+                f"{new.stack}.{new.path}.{old[1]}",
                 f"{new.type} {old[0]}/{old_path} ({old[1]}): is one object in AWS with the new "
                 f"{path} ({properties}): {effect}. {remedy}",
                 group=f"{new.stack}.{new.type}",

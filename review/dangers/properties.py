@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from release.templates import references
 from review.access.access_changes import has_more_access
-from review.amounts import falling_amount
+from review.amounts import unsafe_amount
 from review.comparison import Comparison
 from review.dangers.alarms import alarm_dangers
+from review.dangers.containers import container_dangers
 from review.dangers.danger import Danger, digest
 from review.dangers.networks import network_dangers
 from review.template_changes import RETENTION_POLICIES, PropertyChange, property_changes
@@ -147,6 +148,7 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
             *_guard_dangers(change),
             *_rollback_dangers(change),
             *_command_dangers(change),
+            *container_dangers(change),
             *network_dangers(comparison, change),
         ]
         if findings and property_name not in resource.after.get("Properties", {property_name}):
@@ -175,13 +177,16 @@ def _row_dangers(change: PropertyChange) -> Iterator[Finding]:
 
 def _amount_dangers(change: PropertyChange) -> Iterator[Finding]:
     """Yield an amount that protects and falls, of an existing resource."""
-    finding = falling_amount(change.path, change.before, change.after)
+    finding = unsafe_amount(change.path, change.before, change.after)
     if finding and change.change.before and not change.matches(*OTHER_AMOUNTS):
         yield finding
 
 
 def _role_dangers(change: PropertyChange) -> Iterator[Finding]:
-    """Yield another role that may do more, or that is outside of the stage."""
+    """Yield another role that may do more, or that is outside of the stage; another boundary."""
+    is_boundary = change.matches(("AWS::IAM::Role", "PermissionsBoundary"))
+    if is_boundary and is_set(change.before) and is_set(change.after):
+        yield "lost_safeguards", f"has another permissions boundary: {change.text}"
     if not change.path.endswith(("Role", "RoleArn")) or change.before == change.after:
         return
     old_resources, resources = change.resources

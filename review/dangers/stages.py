@@ -7,7 +7,7 @@ from plan.document import Plan
 from plan.mismatches import mismatches
 from review import environments
 from review.comparison import Comparison
-from review.dangers.danger import Danger, digest
+from review.dangers.danger import MISMATCH, Danger, digest
 from review.money import cost_changes, total
 from review.values import construct_path
 from review.verified_plans import unverified_models, unverified_settings
@@ -21,15 +21,24 @@ PRODUCTION_ONLY_SUBJECTS = {
 (stacks/endpoint_stack.py, stacks/model_stack.py)."""
 
 
+REFERENCE = "Ref"
+"""The key in the path of a value of another resource (plan/mismatches.py)."""
+
+
 def plan_mismatches(comparison: Comparison) -> Iterator[Danger]:
     """The plan of the change does not tell what its templates and its files contain."""
     plan = comparison.plan_after
     if plan is None:
         return
     # The shortest sentence names the resource itself, longer ones name resources that refer to it.
+    direct: list[str] = []
     for sentence in sorted(mismatches(plan, comparison.after), key=len):
+        _, is_reference, end = sentence.rpartition(f".{REFERENCE}.")
+        if is_reference and any(other.endswith(f".{end}") for other in direct):
+            continue  # of a resource that has a danger itself
+        direct.append(sentence)
         stack = sentence.partition(":")[0]
-        text = f"template and plan differ: {sentence}"
+        text = f"{MISMATCH}{sentence}"
         logical_id = sentence.partition(": ")[2].partition(":")[0].partition(".")[0]
         resources = comparison.after.get(stack, {}).get("Resources", {})
         path = construct_path(logical_id, resources).partition("/")[2] or logical_id

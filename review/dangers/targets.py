@@ -14,7 +14,7 @@ from review.template_changes import property_changes
 TARGETS = {
     "account": re.compile(r"arn:aws[\w-]*:[\w-]*:[\w-]*:(\d{12})\b|\b(\d{12})\.dkr\.ecr\."),
     "bucket": re.compile(r"\bs3://([a-z0-9][a-z0-9.-]+)|arn:aws[\w-]*:s3:::([a-z0-9][a-z0-9.-]+)"),
-    "host": re.compile(r"https?://(?:[^/@\s\"]*@)?([\w.-]+)"),
+    "host": re.compile(r"\b(?!s3:)[a-z][a-z0-9+.-]*://(?:[^/@\s\"]*@)?([\w.-]+)", re.IGNORECASE),
     "security group": re.compile(r"\b(sg-[0-9a-f]{8,17})\b"),
 }
 """Kind of target -> pattern in the JSON of a value."""

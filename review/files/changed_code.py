@@ -25,6 +25,8 @@ DATA = re.compile(
 ROOT = "the root"
 MAX_FILES = 8
 """Maximum number of files in the line of a package, those with the most changed lines."""
+MAX_LITERALS = 6
+"""Maximum number of changed literals of a file."""
 
 
 @dataclass(frozen=True)
@@ -97,16 +99,26 @@ def _expression(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{'' if anchored else '(?:.*/)?'}{text}{below}", re.DOTALL)
 
 
-def package_lines(files: Iterable[ChangedFile]) -> tuple[str, ...]:
-    """Return a line for each package with its changed code."""
+def package_lines(
+    files: Iterable[ChangedFile], literals: Mapping[str, list[str]]
+) -> tuple[str, ...]:
+    """Return a line for each package with its changed code; `literals` are those of a path."""
     by_package: dict[str, list[ChangedFile]] = {}
     for file in sorted(files, key=lambda file: -sum(file.line_counts)):
         by_package.setdefault(file.package, []).append(file)
-    return tuple(
-        f"**{package}** ({_size(*changed)}): {', '.join(map(str, changed[:MAX_FILES]))}"
-        + (f" and {len(changed) - MAX_FILES} more below" if len(changed) > MAX_FILES else "")
-        for package, changed in sorted(by_package.items())
-    )
+    lines = []
+    for package, changed in sorted(by_package.items()):
+        names = [
+            f"{file}{_in_parentheses(literals.get(file.path, []))}" for file in changed[:MAX_FILES]
+        ]
+        more = f" and {len(changed) - MAX_FILES} more below" if len(changed) > MAX_FILES else ""
+        lines.append(f"**{package}** ({_size(*changed)}): {', '.join(names)}{more}")
+    return tuple(lines)
+
+
+def _in_parentheses(texts: list[str]) -> str:
+    more = f"; {len(texts) - MAX_LITERALS} more" if len(texts) > MAX_LITERALS else ""
+    return f" ({'; '.join(texts[:MAX_LITERALS])}{more})" if texts else ""
 
 
 def file_lines(files: Iterable[ChangedFile]) -> tuple[str, ...]:

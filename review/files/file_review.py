@@ -1,9 +1,12 @@
 """The review of all changed files."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from release.checkout import Checkout
+from release.assemblies import SynthesisedTree
+from review.amounts import unsafe_amount
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.files.changed_code import (
     LOCATIONS,
@@ -15,11 +18,17 @@ from review.files.changed_code import (
 from review.files.model_code import new_capabilities
 from review.files.model_data import describe_model_data
 from review.files.packages import describe_packages
+from review.files.python_code import changed_literals
 from review.files.workflows import describe_workflows
+from review.values import falls_sharply, format_change, rises_sharply
 
 ACKNOWLEDGEMENTS = "review/acknowledged.yaml"
 MAX_NOTES = 20
 """Maximum number of notes about one file."""
+
+NOT_DEPLOYED = re.compile(r"(.*/)?(tests|docs|tools)/")
+RUNNING = ("delivery/", "endpoint_client/")
+"""Folders of code that runs with the stage, and is in no template."""
 
 MERGED_RULES = ("new_packages", "unowned_code")
 """Rules whose dangers are one danger for all files."""
@@ -38,13 +47,19 @@ class FileReview:
     code_files: tuple[str, ...] = ()
 
 
-def review_files(before: Checkout, after: Checkout) -> FileReview:
+def review_files(before: SynthesisedTree, after: SynthesisedTree) -> FileReview:
     """Compare the tracked files of two trees, and the untracked files of `after`."""
-    return compare_files(before.files(), after.files("--others", "--exclude-standard"))
+    files = after.files("--others", "--exclude-standard")
+    assets = after.assemblies.glob("*/asset.*/**/*.py")
+    return compare_files(before.files(), files, frozenset(path.read_bytes() for path in assets))
 
 
-def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileReview:
+def compare_files(
+    base: Mapping[str, bytes], head: Mapping[str, bytes], assets: frozenset[bytes] = frozenset()
+) -> FileReview:
     """Compare all files before (`base`) and after (`head`), each path -> content.
+
+    `assets` are the contents of Python files that functions and builds run.
 
     A change of only the file of acknowledged dangers is not a danger: new acknowledgements are
     valid only after the merge, which its owners approve.
@@ -64,8 +79,12 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
     for path, text in new_capabilities(unmoved, base, head):
         capabilities.setdefault(path, []).append(("new_capabilities", text))
     by_workflow = describe_workflows([file.path for file in changed], base, head)
+    literals: dict[str, list[str]] = {}
     for file in changed:
-        findings = [*dict.fromkeys(_findings(file, moved.get(file.path), head))]
+        limits = [*_changed_limits(moved.get(file.path, file), assets)]
+        literals[file.path] = [text for _, text in limits]
+        findings = [(rule, text) for rule, text in limits if rule]
+        findings += [*dict.fromkeys(_findings(file, moved.get(file.path), head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
         if file.path in LOCATIONS:
             findings += _lost_owners(owners, CodeOwners.of(head), head)
@@ -76,13 +95,39 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
         texts = [text for rule, text in findings if not rule]
         if len(texts) > MAX_NOTES:
             texts = [*texts[:MAX_NOTES], f"{len(texts) - MAX_NOTES} more"]
-        notes += [f"{file.path}: {text}" for text in texts]
+        notes += [f"{file.path}: {'; '.join(texts)}"] if texts else []
     old_paths = {file.old_path for file in moved.values()}
     code = [moved.get(file.path, file) for file in changed
             if file.is_code and file.path not in old_paths]  # fmt: skip
     return FileReview(
-        tuple(merge_groups(dangers)), tuple(notes), package_lines(code), file_lines(code)
+        tuple(merge_groups(dangers)), tuple(notes), package_lines(code, literals), file_lines(code)
     )
+
+
+def _changed_limits(file: ChangedFile, assets: frozenset[bytes]) -> Iterator[tuple[str, str]]:
+    """Yield the changed literals of Python code; a limit of code that runs in AWS has a rule.
+
+    The effect of other code is in templates and plans.
+    """
+    if not file.path.endswith(".py") or NOT_DEPLOYED.match(file.path):
+        return
+    is_deployed = file.after in assets or file.path.startswith(RUNNING)
+    for name, before, after in changed_literals(file.before, file.after):
+        text = f"{name} {format_change(repr(before), repr(after))}"
+        falling = unsafe_amount(name, before, after)
+        if is_deployed and falling:
+            yield falling[0], text
+        elif is_deployed and _is_other_limit(before, after):
+            yield "changed_limits", text
+        else:
+            yield "", text
+
+
+def _is_other_limit(before: Any, after: Any) -> bool:
+    if not all(isinstance(value, int | float) for value in (before, after)):
+        return False
+    is_switched = isinstance(before, bool) or isinstance(after, bool)
+    return is_switched or rises_sharply(before, after) or falls_sharply(before, after)
 
 
 def _moved_files(changed: list[ChangedFile]) -> dict[str, ChangedFile]:

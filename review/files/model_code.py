@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from review.files.changed_code import ChangedFile
-from review.files.readers import read_text
+from review.files.python_code import fold, is_literal, literals, parse
 
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
 ENVIRONMENT, NATIVE, OUTSIDE = "reads the environment", "runs native code", "uses files outside"
+WRITING = "writes or deletes files"
 
 NAMES: dict[str, tuple[str, ...]] = {
     NETWORK: (
@@ -35,6 +36,18 @@ NAMES: dict[str, tuple[str, ...]] = {
         *("sys.path", "torch.load", "vars"),
     ),
     ENVIRONMENT: ("os.environ*", "os.getenv*", "os.putenv"),
+    WRITING: (
+        *(
+            "os.chmod",
+            "os.remove",
+            "os.rename",
+            "os.replace",
+            "os.rmdir",
+            "os.symlink",
+            "os.unlink",
+        ),
+        *("shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile"),
+    ),
     NATIVE: ("cffi", "ctypes", "mmap", "numpy.ctypeslib", "torch.*.load_library"),
 }
 """Capability -> names of modules, functions and attributes. Python's standard library, and the
@@ -44,6 +57,11 @@ DYNAMIC = ("__builtins__", "__dict__", "__globals__", "__loader__", "__subclasse
 HOST = re.compile(r"(?:https?|wss?|ftp|s3|grpc|tcp)://([\w.-]+)|\b((?:\d{1,3}\.){3}\d{1,3})\b")
 PATH = re.compile(r"(/|~/|\.\./)[\w.~-][\w./~-]*")
 """A text that is an absolute path, or one above the model's folder."""
+OPENING = (
+    *("codecs.open", "io.open", "numpy.fromfile", "numpy.load", "open", "os.listdir", "os.open"),
+    *("os.scandir", "os.walk", "pathlib.Path", "shutil.copyfile"),
+)
+"""Functions whose first argument is the path of a file or folder that they read."""
 NATIVE_FILE = re.compile(r".*\.(so(\.\d+)*|dll|dylib|pyd|a|o)")
 ELF, PICKLE = b"\x7fELF", b"\x80"
 
@@ -115,9 +133,8 @@ def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
         elif content.startswith(PICKLE) and not name.endswith((".onnx", ".plan", ".safetensors")):
             capabilities.setdefault((CODE, name), Use(path, 0, f"{name}, pickled objects"))
         elif path.endswith(".py"):
-            try:
-                tree = ast.parse(read_text(content))
-            except (SyntaxError, ValueError, RecursionError, MemoryError):  # also `Unreadable`
+            tree = parse(content)
+            if tree is None:
                 capabilities.setdefault((CODE, name), Use(path, 0, "a file that is not Python"))
                 continue
             for capability, line, used in _Reader().read(tree):
@@ -126,6 +143,26 @@ def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
     if {kind for kind, _ in capabilities} & {NETWORK, PROGRAMS, CODE, NATIVE}:
         capabilities |= hosts
     return capabilities
+
+
+def _of_text(text: object, line: int) -> Iterator[NamedUse]:
+    """Yield the hosts in a text, and the text if it is a path."""
+    if isinstance(text, bytes):
+        text = text.decode(errors="replace")
+    if isinstance(text, str):
+        for match in HOST.finditer(text):
+            host = match[1] or match[2]
+            yield (HOSTS, host), line, host
+        if PATH.fullmatch(text):
+            yield (OUTSIDE, text), line, text
+
+
+def _names_in(value: ast.expr) -> set[str]:
+    """Return the names in an expression, and attributes such as `self.folder`."""
+    attributes = [node for node in ast.walk(value) if isinstance(node, ast.Attribute)
+                  and isinstance(node.value, ast.Name) and node.value.id == "self"]  # fmt: skip
+    names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return (names - {"self"}) | {f"self.{node.attr}" for node in attributes}
 
 
 class _Reader:
@@ -149,7 +186,10 @@ class _Reader:
                     name = f"{'.' * node.level}{node.module or ''}.{alias.name}"
                     self._imported[alias.asname or alias.name] = name
                     yield from self._of_name(name, node)
-        texts = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+        for _, value, node in literals(tree):
+            for text in value if isinstance(value, list) else [value]:
+                yield from _of_text(text, node.lineno)
+        own = self._own_names(nodes)
         for node in nodes:
             match node:
                 case ast.Attribute() | ast.Name():
@@ -158,12 +198,7 @@ class _Reader:
                         yield (CODE, ""), node.lineno, node.attr
                 case ast.Call():
                     yield from self._of_call(node)
-                case ast.Constant(value=str(text)) if id(node) not in texts:
-                    for match in HOST.finditer(text):
-                        host = match[1] or match[2]
-                        yield (HOSTS, host), node.lineno, host
-                    if PATH.fullmatch(text):
-                        yield (OUTSIDE, text), node.lineno, text
+                    yield from self._of_path(node, own)
 
     def _of_name(self, name: str, node: ast.stmt | ast.expr) -> Iterator[NamedUse]:
         for kind, patterns in NAMES.items() if name else ():
@@ -175,7 +210,7 @@ class _Reader:
         """Yield the program that a call names, and an attribute that only running code knows."""
         name = self._full_name(call.func)
         match call.args:
-            case [_, argument, *_] if name == "getattr" and not isinstance(argument, ast.Constant):
+            case [_, argument, *_] if name == "getattr" and not is_literal(fold(argument, {})):
                 yield (CODE, "a computed attribute"), call.lineno, name
             case [
                 ast.Constant(value=str(text))
@@ -187,12 +222,56 @@ class _Reader:
                     if kind == PROGRAMS:
                         yield (kind, text.partition(" ")[0]), line, name
 
+    def _of_path(self, call: ast.Call, own: set[str]) -> Iterator[NamedUse]:
+        """Yield that a call opens a path that is not the model's own, such as one of a request."""
+        name = self._full_name(call.func)
+        modes = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "mode")]
+        mode = next((fold(node, {}) for node in modes), "r")
+        if (name in ("open", "io.open") and {*str(mode)} & {*"wax+"}) or (
+            isinstance(call.func, ast.Attribute) and call.func.attr in ("write_bytes", "write_text")
+        ):
+            yield (WRITING, "open"), call.lineno, name or "write"
+        if name in OPENING and call.args and not self._own(call.args[0], own):
+            yield (OUTSIDE, "a computed path"), call.lineno, name
+
+    def _own_names(self, nodes: list[ast.AST]) -> set[str]:
+        """Return the names of values that come only from the model's arguments, file or literals.
+
+        A parameter of a function is not known, except `args` of `initialize`.
+        """
+        own = {"args", "__file__"}
+        while True:
+            size = len(own)
+            for node in nodes:
+                match node:
+                    case (
+                        ast.Assign(targets=[target], value=value)
+                        | ast.AnnAssign(target=target, value=ast.expr() as value)
+                        | ast.NamedExpr(target=target, value=value)
+                        | ast.For(target=target, iter=value)
+                        | ast.comprehension(target=target, iter=value)
+                    ) if self._own(value, own):
+                        own.update(_names_in(target))
+            if len(own) == size:
+                return own
+
+    def _own(self, value: ast.expr, own: set[str]) -> bool:
+        names = _names_in(value)
+        return all(
+            name in own or name in self._imported or hasattr(builtins, name) for name in names
+        )
+
     def _full_name(self, node: ast.expr) -> str:
         """Return the dotted name of an expression, empty if it is neither imported nor built in."""
         names: list[str] = []
-        while isinstance(node, ast.Attribute):
-            names.append(node.attr)
-            node = node.value
+        while True:
+            match node:
+                case ast.Attribute(value=node, attr=name):
+                    names.append(name)
+                case ast.Call(func=ast.Name(id="getattr"), args=[node, attribute, *_]):
+                    names.append(str(fold(attribute, {})))
+                case _:
+                    break
         if not isinstance(node, ast.Name) or not (
             node.id in self._imported or hasattr(builtins, node.id)
         ):

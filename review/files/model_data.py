@@ -1,6 +1,7 @@
 """Changed data of models: `config.pbtxt`, `recipe.yaml` and `tests/golden.json`."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,10 +21,12 @@ SOURCE_FIELDS = ("from", "repository", "package", "folder", "uri", "path")
 
 CODE_FIELDS = (
     *("backend", "cc_model_filenames", "default_model_filename", "model_repository_agents"),
-    *("platform", "runtime"),
+    *("model_operations", "platform", "runtime"),
 )
 """Fields of a configuration that select what Triton runs, as `ENVIRONMENT` does; nobody owns it
 (Triton's model configuration; python_backend, "Creating Custom Execution Environments")."""
+CODE_PARAMETER = re.compile(r"PATH|LIB|/", re.IGNORECASE)
+"""Parameters such as OpenVINO's `CPU_EXTENSION_PATH`, by name or value."""
 FIELDS_OF_NEW_MODELS = {"backend", "platform"}
 """Those that every new model has."""
 
@@ -73,6 +76,8 @@ def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) ->
             yield "selected_code", f"Triton runs other code: {difference}"
         elif field == "parameters" and model_config.ENVIRONMENT in texts:
             yield "selected_code", f"Triton runs the programs of this archive: {difference}"
+        elif field == "parameters" and CODE_PARAMETER.search(texts):
+            yield "selected_code", f"a parameter can select a library or a file: {difference}"
 
 
 def _new_or_deleted(name: str, file: ChangedFile, new: Any) -> Iterator[Finding]:
@@ -91,10 +96,7 @@ def _rule(name: str, difference: ValueDifference) -> str:
     before, after = difference.before, difference.after
     key, is_weights = difference.key_path[-1:], difference.key_path[:1] == ("weights",)
     if name == "config.pbtxt":
-        if key == ("count",) and rises_sharply(int(before or 1), int(after or 1)):
-            return "multiplied_capacity"  # each instance of a model has its own memory
-        delays = [int(value or 0) for value in (before, after)] if key == (QUEUE_DELAY,) else [0, 0]
-        return "slow_responses" if LONG_QUEUE_DELAY <= delays[1] > delays[0] else ""
+        return _rule_of_config(difference)
     if key and key[0] in TOLERANCES:
         numbers = _is_number(before) and _is_number(after)
         is_tighter = before is None or (numbers and after <= before)  # false for NaN
@@ -109,6 +111,24 @@ def _rule(name: str, difference: ValueDifference) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)
+
+
+def _rule_of_config(difference: ValueDifference) -> str:
+    keys, before, after = difference.key_path, difference.before, difference.after
+    if keys[0] == "parameters" and _is_numeric(before) and _is_numeric(after):
+        return "changed_limits"  # of the model's code, which no owner of code sees
+    if keys[-1] == "count" and rises_sharply(int(before or 1), int(after or 1)):
+        return "multiplied_capacity"  # each instance of a model has its own memory
+    is_slower = (
+        (keys == ("dynamic_batching",) and after is None)
+        or (keys[-1] == "kind" and (before, after) == ("KIND_GPU", "KIND_CPU"))
+        or (keys[-1] == QUEUE_DELAY and LONG_QUEUE_DELAY <= int(after or 0) > int(before or 0))
+    )
+    return "slow_responses" if is_slower else ""
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, str) and value.replace(".", "", 1).isdigit()
 
 
 def _pop_outputs(golden: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from review.amounts import falling_amount
+from review.amounts import unsafe_amount
 from review.files.readers import read_yaml
 from review.values import Unreadable, as_list, value_differences
 
@@ -28,8 +28,17 @@ that was skipped as passed (GitHub docs, "Using conditions to control job execut
 ZIZMOR_IGNORE = b"zizmor: ignore"
 """A comment that suppresses a finding (zizmor's documentation, "Ignoring results")."""
 _DELIVER = re.compile(r"\bdeliver\b")
-_OVERRIDES = re.compile(r"\b(IGNORE_PREFLIGHT|ALLOW_OLDER|TAKE_OVER)=")
-"""Variables of `make deliver` that switch a check off."""
+_OVERRIDES = re.compile(
+    r"\b(?:IGNORE_PREFLIGHT|ALLOW_OLDER|TAKE_OVER)(?==)"
+    r"|--(?:ignore-preflight|allow-older|take-over)"
+)
+"""Options of a delivery that switch a check off."""
+REVIEW = "review.judge"
+"""The module that reviews a change."""
+_MAKE = re.compile(r"\bmake\b([^\n;&|<>]*)")
+"""A call of make with its arguments."""
+_CONSTANTS = re.compile(r"\$\{\{ *(matrix|runner|vars)\.[\w.-]+ *\}\}")
+"""Expressions whose values the workflow, the runner and the repository's settings contain."""
 
 Workflow = dict[Any, Any]
 Finding = tuple[str, str]
@@ -75,8 +84,8 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
     if before is None or after is None:
         return
     for difference in value_differences(read_yaml(before), read_yaml(after)):
-        falling = falling_amount(difference.path, difference.before, difference.after)
-        yield falling or ("", str(difference))
+        falling = unsafe_amount(difference.path, difference.before, difference.after)
+        yield falling or ("", re.sub(r"^True\b", "on", str(difference)))
 
 
 def _rights(content: bytes) -> set[str]:
@@ -94,7 +103,7 @@ def _rights(content: bytes) -> set[str]:
             if str(level).startswith("write"):
                 texts.add(f"{name} may write (permissions: {scope or level})")
         commands = _commands(part)
-        texts |= {f"{name} delivers with {match[1]}" for match in _OVERRIDES.finditer(commands)}
+        texts |= {f"{name} delivers with {match[0]}" for match in _OVERRIDES.finditer(commands)}
         environment = part.get("environment")
         if environment and _DELIVER.search(commands):
             title = environment.get("name") if isinstance(environment, dict) else environment
@@ -111,6 +120,8 @@ def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     3. A job reviews each pull request and each push that is delivered, and also runs after a
        failure.
     4. Each delivery needs the review, and all but the first need another delivery.
+    5. make gets no text of a job's output or an event, neither as argument nor from the
+       environment: it runs `$(shell ...)` in a value, and shells run what is inserted in a command.
     """
     reviewed_events = set[str]()
     for path, content in files.items():
@@ -118,7 +129,7 @@ def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
             continue
         workflow = _read(content)
         events, jobs = _events(workflow), _jobs(workflow)
-        reviews = {name for name, job in jobs.items() if "make judge" in _commands(job)}
+        reviews = {name for name, job in jobs.items() if REVIEW in _commands(job)}
         deliveries = {name for name, job in jobs.items() if _DELIVER.search(_commands(job))}
         first = {name for name in deliveries if not _needed(jobs, name) & deliveries}
         several = len(first) > 1
@@ -127,12 +138,13 @@ def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
             for text in (
                 *_broken_token(workflow, events, job),
                 *_broken_review(job, is_review=name in reviews),
+                *_broken_make(workflow, job),
                 *(_broken_delivery(jobs, name, reviews) if name in deliveries else ()),
                 *(("delivers first, as another job does",) if name in first and several else ()),
             ):
                 yield path, f"the job {name} {text}"
     if reviewed_events and "pull_request" not in reviewed_events:
-        yield FOLDER, "no job reviews pull requests (make judge)"
+        yield FOLDER, f"no job reviews pull requests ({REVIEW})"
 
 
 def _broken_token(workflow: Workflow, events: set[str], job: Workflow) -> Iterator[str]:
@@ -159,9 +171,19 @@ def _broken_review(job: Workflow, *, is_review: bool) -> Iterator[str]:
         yield "reviews changes, and its failure is ignored (continue-on-error)"
 
 
+def _broken_make(workflow: Workflow, job: Workflow) -> Iterator[str]:
+    for step in _steps(job):
+        calls = _MAKE.findall(_commands({"steps": step}))
+        environments = [_CONSTANTS.sub("", str(part.get("env"))) for part in (workflow, job, step)]
+        if any("$" in arguments for arguments in calls):
+            yield "passes values to make, which runs code in them: call the program itself"
+        elif calls and any("${{" in environment for environment in environments):
+            yield "runs make with values in its environment (env), and make runs code in them"
+
+
 def _broken_delivery(jobs: Mapping[str, Workflow], name: str, reviews: set[str]) -> Iterator[str]:
     if not _needed(jobs, name) & reviews:
-        yield "delivers, and needs no job that reviews the change (make judge)"
+        yield f"delivers, and needs no job that reviews the change ({REVIEW})"
     if "if" in jobs[name]:
         yield "delivers under a condition (if): a failed job that it needs might not stop it"
     concurrency = jobs[name].get("concurrency")
@@ -200,6 +222,9 @@ def _jobs(workflow: Workflow) -> dict[str, Workflow]:
 
 def _commands(job: Workflow) -> str:
     """Return the shell commands of a job's steps, each on one line."""
-    steps = job.get("steps")
-    runs = [step.get("run", "") for step in as_list(steps) if isinstance(step, dict)]
+    runs = [step.get("run", "") for step in _steps(job)]
     return "\n".join(str(run).replace("\\\n", " ") for run in runs)
+
+
+def _steps(job: Workflow) -> list[Workflow]:
+    return [step for step in as_list(job.get("steps")) if isinstance(step, dict)]

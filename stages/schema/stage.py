@@ -23,13 +23,17 @@ from stages.schema.endpoint import EndpointConfig
 from stages.schema.existing import ExistingConfig
 from stages.schema.names import AccountId, EcrImage, EndpointName, RegionName, ReleaseName
 from stages.schema.section import Section, raise_problems
-from stages.schema.tags import Tags
 
 RetentionDays = Literal[
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922,
     3288, 3653,
 ]  # fmt: skip
 """CloudWatch Logs API reference, PutRetentionPolicy: retentionInDays."""
+
+
+TagKey = Annotated[str, Field(min_length=1, max_length=127)]
+TagValue = Annotated[str, Field(min_length=1, max_length=255)]
+"""The shortest limits of services (CloudFormation refuses a change set with other invalid tags)."""
 
 
 def _reject_bool(value: object) -> object:
@@ -42,48 +46,19 @@ def _reject_bool(value: object) -> object:
 class StageConfig(Section):
     """One environment: an AWS account and region with the endpoints in it."""
 
-    UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = (
-        dict.fromkeys(
+    UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(
             [
                 *("async", "asynchronous", "batch_transform", "serverless", "shadow_variants"),
                 *("bucket", "model_bucket", "accounts", "regions"),
             ],
             "docs/stages.md, What a stage cannot do, has alternatives",
-        )
-        | dict.fromkeys(
-            [
-                *(
-                    "vpc",
-                    "vpc_id",
-                    "subnets",
-                    "subnet_ids",
-                    "security_groups",
-                    "security_group_ids",
-                ),
-                *(
-                    "role",
-                    "role_arn",
-                    "execution_role",
-                    "execution_role_arn",
-                    "permissions_boundary",
-                ),
-                *("kms_key", "kms_key_id", "kms_key_arn", "bootstrap_qualifier", "capture_bucket"),
-            ],
+        ),
+        **dict.fromkeys(
+            ["vpc", "vpc_id", "subnet_ids", "role", "execution_role_arn", "kms_key_arn"],
             "write existing: at the top of the file (docs/stages.md)",
-        )
-        | {
-            f"existing.{name}": f"write {key}"
-            for key, names in {
-                "vpc_id": ["vpc"],
-                "subnet_ids": ["subnets"],
-                "security_group_ids": ["security_groups"],
-                "kms_key_arn": ["kms_key", "kms_key_id"],
-                "execution_role_arn": ["role", "role_arn", "execution_role"],
-                "capture_bucket": ["bucket"],
-            }.items()
-            for name in names
-        }
-    )
+        ),
+    }
     account: AccountId | None = None
     """AWS account ID. Default: the account of the credentials that deploy."""
     region: RegionName
@@ -110,7 +85,7 @@ class StageConfig(Section):
     instead."""
     log_retention_days: Annotated[RetentionDays, BeforeValidator(_reject_bool)] = 90
     """Retention of the endpoint logs, in days."""
-    tags: Tags = {}
+    tags: dict[TagKey, TagValue] = {}
     """Tags of all resources and stacks: key -> value."""
     max_monthly_usd: Annotated[FiniteFloat, Field(gt=0)] | None = None
     """Monthly limit for the on-demand price of all instances at maximum scale, in USD. A review

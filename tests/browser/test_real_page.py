@@ -20,7 +20,7 @@ def test_page_shows_real_activity(browser: Browser, tmp_path: Path) -> None:
         names = page.locator(".names li")
         for model, state in zip(MODELS, ("evicted", *["loaded"] * 3), strict=True):
             names.and_(page.locator(f"[aria-label^='{model}: {state}']")).wait_for()
-        idle = " MiB on the volume, 0 calls in progress, 1 answered"
+        idle = " on the volume, 0 calls in progress, 1 answered"
         page.locator(f".names [aria-label*='{idle}']").first.wait_for()
         evicted = page.locator("#events [data-kind='model evicted'] p").first
         assert "minilm was unloaded in" in evicted.inner_text()

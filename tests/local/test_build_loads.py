@@ -165,18 +165,36 @@ def test_triton_sees_nothing_of_the_build(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run Triton as another user")
-def test_triton_runs_as_nobody_without_namespaces(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "mode", "code", "message"),
+    [
+        (Path.home(), 755, 1, "RuntimeError: user 65534 [] []"),
+        (
+            sys.prefix,
+            700,
+            0,
+            "not loaded into Triton: this kernel grants no namespaces, ",
+        ),
+    ],
+)
+def test_model_never_runs_as_root_without_namespaces(
+    tmp_path: Path, folder: Path, mode: int, code: int, message: str
+) -> None:
     # As in CodeBuild: root, and no namespaces. There, nobody can read the image's Python.
     model = write_model(tmp_path / "model", top=SPY)
-    home, copy = Path.home(), tmp_path / "home"
+    copy = tmp_path / "copy"
     copy.mkdir()
     script = f"""
         set -e
         mount --bind /bin/false "$(command -v unshare)"
-        mount --bind {home} {copy}
-        mount -t tmpfs -o mode=755 none {home}
+        mount --bind {folder} {copy}
+        mount -t tmpfs -o mode={mode} none {folder}
         for name in $(ls -A {copy}); do
-            if [ -d {copy}/$name ]; then mkdir {home}/$name; mount --bind {copy}/$name {home}/$name
+            if [ -d {copy}/$name ]; then
+                mkdir {folder}/$name
+                mount --bind {copy}/$name {folder}/$name
+            else
+                cp -P {copy}/$name {folder}/$name
             fi
         done
         exec {sys.executable} -m model_build build {model} --target cpu-24.09 --output {tmp_path}
@@ -189,8 +207,8 @@ def test_triton_runs_as_nobody_without_namespaces(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert process.returncode == 1
-    assert "RuntimeError: user 65534 [] []" in process.stderr
+    assert process.returncode == code, process.stderr
+    assert message in process.stdout + process.stderr
 
 
 def test_formats_that_builds_load_are_those_of_the_local_triton() -> None:

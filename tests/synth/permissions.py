@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from delivery.permissions import NAMED_RESOURCES, Principal, Role, Row, principals
 from delivery.permissions.ledger import Feature
-from delivery.permissions.names import NamedResource
+from delivery.permissions.named_resources import NamedResource
 from platform_facts import ImageReference
 from tests.permission_names import Place, by_name, filled, filled_condition
 from tests.synth.assembly import Resource

@@ -155,13 +155,6 @@ def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templ
     )
 
 
-def test_rollback_error_rate_is_that_of_the_stage() -> None:
-    update = {"strategy": "all-at-once", "rollback_error_rate": 0.4}
-    text_endpoint(update=update).has_resource_properties(
-        "AWS::CloudWatch::Alarm", {"MetricName": "InvocationModelErrors", "Threshold": 0.4}
-    )
-
-
 def test_alarms_notify_stage_topic_and_configured_topics(templates: Templates) -> None:
     alarms = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
     assert [TOPIC] in [alarm["Properties"].get("AlarmActions") for alarm in alarms.values()]
@@ -172,25 +165,6 @@ def test_alarms_notify_stage_topic_and_configured_topics(templates: Templates) -
     )
     template = json.dumps(templates("prod")["prod-text"])
     assert f':{topic_name}"' in template
-
-
-def test_every_variant_scales_by_load_and_gpu(templates: Templates) -> None:
-    # Heavy requests saturate GPUs at a low request rate, light requests do not.
-    policies = Template.from_json(templates("prod")["prod-search"]).find_resources(
-        "AWS::ApplicationAutoScaling::ScalingPolicy"
-    )
-    assert sorted(policy["Properties"]["PolicyName"] for policy in policies.values()) == [
-        f"endpoint-prod-search-variant-{variant}-{target}"
-        for variant in ("Large", "Standard")
-        for target in ("Gpu", "Invocations")
-    ]
-
-
-def test_single_model_endpoint_sets_default_model_name(templates: Templates) -> None:
-    # An ensemble archive contains several models, and the container exits without a default.
-    search = Template.from_json(templates("prod")["prod-search"])
-    environment = {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "minilm"}
-    search.all_resources_properties(MODEL, {"PrimaryContainer": {"Environment": environment}})
 
 
 # Stages

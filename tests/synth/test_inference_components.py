@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, Size
+from aws_cdk import Size
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
@@ -17,7 +17,6 @@ from triton_sagemaker import (
     ComponentHosting,
     DataCapture,
     ModelComponent,
-    Rolling,
     TritonEndpoint,
     Variant,
 )
@@ -70,32 +69,6 @@ def test_config_has_role_and_network_but_no_model(sample: SampleStack) -> None:
     assert config["ExecutionRoleArn"]["Fn::GetAtt"][0].startswith("EndpointRole")
     assert len(config["VpcConfig"]["Subnets"]) == 2
     assert "VpcConfig" not in sample.properties(MODEL)
-
-
-def test_endpoint_has_no_deployment_config(sample: SampleStack) -> None:
-    sample.endpoint(variant(sample))
-    assert sample.properties(ENDPOINT).keys() == {"EndpointConfigName", "EndpointName"}
-
-
-def test_component_has_rolling_update_and_rollback_alarms(sample: SampleStack) -> None:
-    sample.endpoint(variant(sample), update=Rolling(percent=25, wait=Duration.minutes(2)))
-    deployment = sample.properties(COMPONENT)["DeploymentConfig"]
-    policy = deployment["RollingUpdatePolicy"]
-    assert policy["MaximumBatchSize"] == {"Type": "CAPACITY_PERCENT", "Value": 25}
-    assert policy["WaitIntervalInSeconds"] == 120
-    alarms = sample.template().find_resources(ALARM)
-    names = [
-        alarm["AlarmName"]["Ref"] for alarm in deployment["AutoRollbackConfiguration"]["Alarms"]
-    ]
-    assert len(names) == 2
-    for name in names:
-        properties = alarms[name]["Properties"]
-        dimension = {"Name": "InferenceComponentName", "Value": "under-test-one"}
-        assert properties["Dimensions"] == [dimension]
-        # An updated alarm keeps its state, so each version of the model gets a new alarm.
-        assert {"Fn::GetAtt": ["EndpointModelAllTrafficone", "ModelName"]}.keys() <= (
-            properties["AlarmName"]["Fn::Join"][1][-1].keys()
-        )
 
 
 def test_guard_runs_before_a_change_of_the_update_alone(every_template: Templates) -> None:

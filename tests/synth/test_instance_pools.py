@@ -27,20 +27,6 @@ def pool(sample: SampleStack, *types: str, own_archive: bool = True) -> Variant:
     )
 
 
-def test_pool_with_its_own_archive_has_its_own_model(sample: SampleStack) -> None:
-    sample.endpoint(pool(sample, "ml.g6.xlarge", "ml.g5.xlarge"))
-    models = sample.template().find_resources(MODEL)
-    urls = {
-        name: model["Properties"]["PrimaryContainer"]["ModelDataUrl"]["Fn::Join"][1][-1]
-        for name, model in models.items()
-    }
-    (variant,) = sample.properties(CONFIG)["ProductionVariants"]
-    override = variant["InstancePools"][1]["ModelNameOverride"]["Fn::GetAtt"][0]
-    assert urls[variant["ModelName"]["Fn::GetAtt"][0]] == "/test/m.tar.gz"
-    assert urls[override] == "/test/ml.g5.xlarge/m.tar.gz"
-    assert "ModelNameOverride" not in variant["InstancePools"][0]
-
-
 def test_role_may_read_archives_of_every_pool(sample: SampleStack) -> None:
     variant = pool(sample, "ml.g6.xlarge", "ml.g5.xlarge")
     (fallback,) = variant.fallbacks
@@ -52,27 +38,6 @@ def test_role_may_read_archives_of_every_pool(sample: SampleStack) -> None:
     policy = json.dumps(sample.template().find_resources("AWS::IAM::Policy"))
     assert "/test/*" in policy
     assert "/elsewhere/*" in policy
-
-
-def test_pools_scale_by_share_of_concurrency(sample: SampleStack) -> None:
-    endpoint = sample.endpoint(pool(sample, "ml.g6.xlarge", "ml.g5.xlarge"))
-    endpoint.instance_production_variants[0].auto_scale_instance_count(
-        max_capacity=4
-    ).scale_on_concurrency(
-        "Concurrency", requests_per_instance={"ml.g6.xlarge": 12, "ml.g5.xlarge": 16}
-    )
-    tracking = sample.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]
-    *queries, share = tracking["CustomizedMetricSpecification"]["Metrics"]
-    assert tracking["TargetValue"] == 1
-    assert share["Expression"] == (
-        "(FILL(type0,0)/12+FILL(type1,0)/16)/(IF(FILL(type0,-1)>=0,1,0)+IF(FILL(type1,-1)>=0,1,0))"
-    )
-    assert [query["MetricStat"]["Metric"]["Dimensions"][-1]["Value"] for query in queries] == [
-        "ml.g6.xlarge",
-        "ml.g5.xlarge",
-    ]
-    assert [query["ReturnData"] for query in (*queries, share)] == [False, False, True]
-    assert endpoint.problems == []
 
 
 def test_dashboard_shows_each_instance_type(sample: SampleStack) -> None:

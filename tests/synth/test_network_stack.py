@@ -47,7 +47,7 @@ def test_instances_reach_https_and_the_buckets_of_the_stage_only(every_template:
     (egress,) = (
         rule
         for group in groups
-        if "nothing" in group["GroupDescription"]
+        if "no inbound" in group["GroupDescription"]
         for rule in group["SecurityGroupEgress"]
     )
     assert (egress["IpProtocol"], egress["FromPort"], egress["ToPort"]) == ("tcp", 443, 443)

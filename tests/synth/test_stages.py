@@ -98,7 +98,6 @@ def test_synth_without_stage_lists_the_stages(monkeypatch: pytest.MonkeyPatch) -
         runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
     assert end.value.code == (
         "error: no stage '': stages are dev, examples, local, prod (one YAML file each in stages/)"
-        "; write for example: cdk synth -c stage=dev"
     )
 
 

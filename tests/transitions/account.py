@@ -316,7 +316,7 @@ def _stop(accounts: list[Account]) -> None:
 
 
 def _resource_types(account: Account) -> dict[str, ResourceType]:
-    hosting = {**control_plane(account.hosting)._operations}
+    hosting = {**control_plane(account.hosting).operations}
     sagemaker = JsonService("sagemaker", {**hosting, "UpdateEndpoint": account.update_endpoint})
     clients = {
         "sagemaker": Service(sagemaker),

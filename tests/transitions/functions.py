@@ -87,7 +87,7 @@ class Service:
 
     def __init__(self, service: JsonService) -> None:
         self._service = service
-        self._names = {xform_name(operation): operation for operation in service._operations}
+        self._names = {xform_name(operation): operation for operation in service.operations}
         # Responses are not parsed: they have all members that the service returns.
         self.meta = SimpleNamespace(events=SimpleNamespace(register=lambda *_: None))
 

@@ -81,4 +81,6 @@ def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
     monkeypatch.setattr("boto3.client", lambda service, *_: clients[service])
     monkeypatch.setattr("boto3.Session.client", lambda _, service: clients[service])
     assert deploy.run(argparse.Namespace(stage="local", local=True)) == 0
-    assert [command[1] for command in commands] == ["bootstrap"] * (not bootstrapped) + ["deploy"]
+    cdk_commands = [command[1] for command in commands if command[0] == str(cli)]
+    assert cdk_commands == ["bootstrap"] * (not bootstrapped) + ["deploy"]
+    assert len([command for command in commands if "app.py" in command]) == 1

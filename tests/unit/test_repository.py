@@ -4,12 +4,14 @@ import ast
 import re
 import subprocess
 import sys
+from configparser import ConfigParser
 from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 
 import platform_facts
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
@@ -23,8 +25,12 @@ from tools.bench.page import plot_path, render_page
 ROOT = Path(__file__).parents[2]
 LOCAL_SAGEMAKER = ROOT / "local_sagemaker"
 BUILD_SOURCES = [ROOT / name for name in ("model_build", "plan", "platform_facts")]
-PROVIDED_PACKAGES = {"detect_secrets", "keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
-"""Packages of recipe environments, of the NVIDIA image, or of `lint`, which builds do not run."""
+PROVIDED_PACKAGES = {
+    *("aws_croniter", "detect_secrets"),
+    *("keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"),
+}
+"""Packages of stages and `lint`, which builds do not run, of recipe environments, or of the NVIDIA
+image."""
 
 
 def test_constructs_folder_is_not_a_package() -> None:
@@ -164,6 +170,18 @@ def test_names_in_the_docs_exist_in_the_code() -> None:
     for page in (ROOT / "docs").glob("*.md"):
         names = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", page.read_text()))
         assert names <= code, f"{page.name}: {names - code}"
+
+
+def test_pages_insert_neither_html_nor_files() -> None:
+    """Nobody has to approve a page (CODEOWNERS), and the site shows it."""
+    syntax = re.search(r"myst_disable_syntax = (.*)", (ROOT / "docs" / "conf.py").read_text())
+    assert syntax
+    parser = MarkdownIt("commonmark").disable(ast.literal_eval(syntax[1]))
+    html = parser.render("<script>a()</script>\n\na <img onerror='a()'>")
+    assert not re.search("<script|<img", html)
+    settings = ConfigParser()
+    settings.read(ROOT / "docs" / "docutils.conf")
+    assert dict(settings["general"]) == {"raw_enabled": "false", "file_insertion_enabled": "false"}
 
 
 def test_no_file_contains_local_paths_or_package_indexes() -> None:

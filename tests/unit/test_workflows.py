@@ -1,5 +1,6 @@
 """The workflows of GitHub Actions, tested without GitHub."""
 
+import os
 import re
 import runpy
 import subprocess
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from review.files.workflows import FOLDER, broken_invariants
+from review.files.workflows import FOLDER, REVIEW, broken_invariants
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -129,8 +130,8 @@ def test_review_job_runs_no_code_of_the_pull_request() -> None:
     commit = "${BASE:-$(git -C head rev-parse 'HEAD^1')}"
     assert result["run"] == f'echo "commit={commit}" >> "$GITHUB_OUTPUT"'
     run = [step for step in review["steps"] if "run" in step and step != result]
-    assert [step["run"].split()[0] for step in run] == ["make", "cat"]
-    assert run[0]["working-directory"] == "base"
+    assert [step["run"].split()[0] for step in run] == ["make", ".", "cat"]
+    assert [step.get("working-directory") for step in run] == ["base", "base", None]
     assert not [step for step in review["steps"] if "cache" in step.get("with", {})]
 
 
@@ -181,18 +182,18 @@ def test_stages_get_the_reviewed_release_one_after_the_other() -> None:
     output = "${{ needs.build.outputs.digest }}"
     for stage, needs, options in (
         ("dev", ["build", "review"], ""),
-        ("prod", ["build", "review", "dev"], " FROM_STAGE=dev"),
+        ("prod", ["build", "review", "dev"], " --from-stage=dev"),
     ):
         job = jobs[stage]
         assert (job["environment"], job["needs"]) == (stage, needs)
         assert job["concurrency"] == {"group": f"deploy-{stage}", "cancel-in-progress": False}
         delivery = job["steps"][-1]
-        assert delivery["run"] == f'make deliver STAGE={stage}{options} DIGEST="$DIGEST"'
+        options += ' --digest="$DIGEST" --commit="$GITHUB_SHA"'
+        assert delivery["run"] == f"./tritonsm deliver {stage}{options}"
         assert delivery["env"] == {"DIGEST": output}
     assert jobs["build"]["outputs"]["digest"] == "${{ steps.build.outputs.digest }}"
     for review in (jobs["review"], pull_request()["review"]):
-        (judge,) = (step for step in review["steps"] if "make judge" in step.get("run", ""))
-        assert judge["run"].endswith(' DIGEST="$DIGEST"')
+        (judge,) = (step for step in review["steps"] if REVIEW in step.get("run", ""))
         assert judge["env"]["DIGEST"] == output
 
 
@@ -202,7 +203,10 @@ def test_no_code_of_a_change_reviews_or_delivers_it() -> None:
         refs = [step["with"].get("ref") for step in checkouts]
         folders = {step.get("working-directory") for step in job["steps"] if "run" in step}
         if name != "build":
-            assert refs[-1] == "${{ github.event.before }}"
+            outputs = (
+                "steps.base.outputs.commit" if name == "review" else "needs.review.outputs.base"
+            )
+            assert refs[-1] == f"${{{{ {outputs} }}}}"
         if name == "review":
             assert folders - {None} == {"base"}
             assert checkouts[0]["with"]["path"] == "head"
@@ -210,19 +214,65 @@ def test_no_code_of_a_change_reviews_or_delivers_it() -> None:
             assert len(refs) == 1
 
 
+@pytest.mark.parametrize(
+    ("last_success", "first_base", "base"),
+    [
+        ("a" * 40, "b" * 40, "a" * 40),
+        ("", "b" * 40, "b" * 40),
+        ("", "", None),  # actions/checkout would take the change itself
+        ("", "main", None),
+    ],
+)
+def test_base_of_a_delivery_is_the_last_commit_that_was_delivered(
+    tmp_path: Path, last_success: str, first_base: str, base: str | None
+) -> None:
+    """Not the previous push: its review may have failed, and its changes are not delivered yet."""
+    job = deploy()["review"]
+    (step,) = (step for step in job["steps"] if step.get("id") == "base")
+    assert job["outputs"] == {"base": "${{ steps.base.outputs.commit }}"}
+    assert step["env"]["FIRST_BASE"] == "${{ vars.FIRST_BASE }}"
+    options = "--workflow deploy.yml --event push --branch main --status success --limit 1 "
+    (tmp_path / "gh").write_text(
+        f'#!/bin/sh\ncase "$*" in "run list --repo o/r {options}"*) echo "{last_success}";; esac'
+    )
+    (tmp_path / "gh").chmod(0o755)
+    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_REPOSITORY": "o/r"}
+    variables |= {"GITHUB_OUTPUT": str(tmp_path / "output"), "FIRST_BASE": first_base}
+    finished = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], env=variables, check=False, capture_output=True
+    )
+    assert finished.returncode == (0 if base else 1)
+    output = tmp_path / "output"
+    assert (output.read_text() if output.exists() else None) == (base and f"commit={base}\n")
+
+
 def test_workflows_keep_the_invariants() -> None:
     files = {f"{FOLDER}{path.name}": path.read_bytes() for path in WORKFLOWS}
     assert list(broken_invariants(files)) == []
 
 
-def test_empty_digest_is_an_error() -> None:
-    """Such as that of a job that failed: without a digest, any release would be accepted."""
-    for target in ("judge", "deliver"):
-        commands = subprocess.run(
-            ["make", "--dry-run", target, "STAGE=prod", "DIGEST="],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
+PROGRAM = """#!/bin/sh
+printf '%s\\n' "$@" > arguments
+"""
+
+
+@pytest.mark.parametrize("digest", ["x' ; touch ran ; : '", "$(touch ran)", "--allow-older", ""])
+def test_digest_is_one_argument(tmp_path: Path, digest: str) -> None:
+    """The job that writes it runs the code of the change; the empty one is that of a failed job."""
+    steps = [
+        step for job in (*deploy().values(), pull_request()["review"]) for step in job["steps"]
+    ]
+    reading = [step["run"] for step in steps if "DIGEST" in step.get("env", {})]
+    assert len(reading) == 4
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/bin/activate").write_text("PATH=$PWD:$PATH")
+    for name in ("tritonsm", "python"):
+        (tmp_path / name).write_text(PROGRAM)
+        (tmp_path / name).chmod(0o755)
+    for command in reading:
+        subprocess.run(
+            ["bash", "-e", "-c", command], cwd=tmp_path, env={**os.environ, "DIGEST": digest},
             check=True,
-        ).stdout
-        assert "--digest ''" in commands
+        )  # fmt: skip
+        assert f"--digest={digest}" in (tmp_path / "arguments").read_text().splitlines()
+    assert not (tmp_path / "ran").exists()

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import boto3
@@ -29,6 +30,8 @@ Record = dict[str, Any]
 
 WRITERS = 32
 """Concurrent writes; each takes some 10 ms."""
+MAX_NUMBER = 10**18
+"""The greatest number of a revision; DynamoDB stores numbers of up to 38 digits."""
 ATTEMPTS = 8
 """Attempts to write an item that other writers change at the same time."""
 CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 8}, max_pool_connections=WRITERS)
@@ -125,8 +128,9 @@ def _roll_back(
     def decide(item: Record) -> Decision:
         if item.get("list") != digest:
             return None
-        number = int(item["latest"]) - 1
-        before = table.revision(item["model_key"], number) if number else {}
+        key = item["model_key"]
+        number = (_latest(item) or table.last_number(key)) - 1
+        before = table.revision(key, number) if number > 0 else {}
         return before.get("entry", ""), before.get("list", "")
 
     models = {*failed, *new}
@@ -166,7 +170,7 @@ class Table:
             if decision is None or not (decision[0] or item):
                 return "Kept"
             try:
-                self._write(key, item, *decision)
+                self._write(key, item, *decision, is_repeated=attempt > 0)
             except self._dynamodb.exceptions.TransactionCanceledException:
                 time.sleep(random.uniform(0, 0.05 * 2**attempt))
                 continue
@@ -193,9 +197,15 @@ class Table:
         )
         return _texts(answer.get("Item", {}))
 
-    def _write(self, key: str, item: Record, entry: str, digest: str) -> None:
-        latest = item.get("latest") or self._last_number(key)
-        number = str(int(latest) + 1)
+    def _write(self, key: str, item: Record, entry: str, digest: str, *, is_repeated: bool) -> None:
+        """Write an item and its revision.
+
+        Whoever may publish a model can write any value into its items, also numbers of revisions
+        that exist or are too great. None of them may end a rollback.
+        """
+        latest = _latest(item)
+        last = self.last_number(key) if latest is None or is_repeated else latest
+        number = str(last + 1)
         texts = {
             "model_key": key,
             "cause": "deployed",
@@ -210,13 +220,15 @@ class Table:
         current = {**revision, "revision": {"N": "0"}, "latest": {"N": number}}
         if entry:
             current["endpoint"] = {"S": self.endpoint}
-        is_unchanged: Record = {"ConditionExpression": "attribute_not_exists(latest)"}
-        if "latest" in item:
+        is_unchanged: Record = {}  # of an item without a valid number, which no program writes
+        if not item:
+            is_unchanged = {"ConditionExpression": "attribute_not_exists(model_key)"}
+        elif latest is not None:
             is_unchanged = {
                 "ConditionExpression": "latest = :latest",
-                "ExpressionAttributeValues": {":latest": {"N": latest}},
+                "ExpressionAttributeValues": {":latest": {"N": str(latest)}},
             }
-        is_new = {"ConditionExpression": "attribute_not_exists(model_key)"}
+        is_new = {} if is_repeated else {"ConditionExpression": "attribute_not_exists(model_key)"}
         revision["revision"] = {"N": number}
         self._dynamodb.transact_write_items(
             TransactItems=[
@@ -225,21 +237,37 @@ class Table:
             ]
         )
 
-    def _last_number(self, key: str) -> str:
-        """Return the number of the latest revision of a model without a current item, or 0."""
+    def last_number(self, key: str) -> int:
+        """Return the number of the latest revision of a model, or 0."""
         items = self._dynamodb.query(
             TableName=self.name,
             ConsistentRead=True,
-            KeyConditionExpression="model_key = :key",
-            ExpressionAttributeValues={":key": {"S": key}},
+            KeyConditionExpression="model_key = :key AND revision BETWEEN :first AND :last",
+            ExpressionAttributeValues={
+                ":key": {"S": key},
+                ":first": {"N": "1"},
+                ":last": {"N": str(MAX_NUMBER)},
+            },
             ScanIndexForward=False,
             Limit=1,
         )["Items"]
-        return str(items[0]["revision"]["N"]) if items else "0"
+        return int(Decimal(items[0]["revision"]["N"])) if items else 0
 
 
 def _texts(item: Record) -> Record:
-    return {name: text for name, value in item.items() for text in value.values()}
+    """Return the texts and numbers of an item, without values of types that no program writes."""
+    return {
+        name: text
+        for name, value in item.items()
+        for kind, text in value.items()
+        if kind == ("N" if name in {"latest", "revision"} else "S")
+    }
+
+
+def _latest(item: Record) -> int | None:
+    """Return the number of the latest revision, None if the item has none that is valid."""
+    latest = item.get("latest", "")
+    return int(latest) if latest.isdecimal() and 0 < int(latest) <= MAX_NUMBER else None
 
 
 def _read_list(properties: Record) -> dict[str, str]:

@@ -32,7 +32,7 @@ import os, pathlib, signal, sys, types
 from local_sagemaker.front import server
 
 class Services:
-    control_planes, runtime, dashboard = (), None, None
+    control_planes, runtime, dashboard, ask = (), None, None, None
 
     def __init__(self, folder, triton, ministack, calls):
         if {early}:

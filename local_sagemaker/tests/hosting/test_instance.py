@@ -267,9 +267,6 @@ def test_waiting_invocation_fails_when_the_instance_is_stopped(
         assert rejected.result()[:2] == ("ServiceUnavailable", 503)
 
 
-# Pings
-
-
 # Invocations
 
 
@@ -281,39 +278,6 @@ def test_connection_is_reused_after_a_complete_exchange(
     connection = FakeConnection.all[-1]
     assert (connection.given_back, connection.closed) == (is_complete, not is_complete)
     assert servers.started[0].calls == 0
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (ConnectionError("the container disconnected"), "the container disconnected"),
-        (FileNotFoundError(2, "No such file", "/home/me/socket"), "No such file"),
-    ],
-)
-def test_dropped_container_connection_is_a_model_error(
-    instance: Instance, servers: Servers, error: Exception, reason: str
-) -> None:
-    message = f"The container did not answer: {reason}"
-    assert refusal(instance, error) == ("ModelError", 424, message)
-    assert FakeConnection.all[-1].closed
-    assert servers.started[0].calls == 0
-
-
-@pytest.mark.parametrize(
-    ("error", "unloaded"),
-    [
-        (model_error(404, b""), True),
-        (model_error(400, b'{"error":"Request for unknown model: \'m\' is not found"}'), True),
-        (model_error(400, b'{"error":"Identifier of model \'m\' is not found in global map"}'),
-         True),
-        (model_error(400, b'{"error":"no input X"}'), False),
-    ],
-)  # fmt: skip
-def test_container_is_told_that_it_has_unloaded_a_model(
-    instance: Instance, servers: Servers, error: ApiError, unloaded: bool
-) -> None:
-    assert refusal(instance, error)[0] == "ModelError"
-    assert servers.started[0].unloaded is unloaded
 
 
 # Loads

@@ -184,7 +184,7 @@ class Account:
         response = service.answer(operation, body) if service else None
         lower = {name.lower(): value for name, value in headers.items()}
         url = request.url.removeprefix(ENDPOINT)
-        response = response or refusal(url, lower, body, method=request.method)
+        response = response or refusal(url, lower, body, method=request.method, ask=self._ask)
         if response:
             status, response_headers, content = response
         else:
@@ -197,6 +197,10 @@ class Account:
                 content = correct_texts(name, content)
         headers_dict: Any = HeadersDict(response_headers)
         return AWSResponse(request.url, status, headers_dict, _RawResponse(content))
+
+    def _ask(self, operation: str, request: dict[str, Any]) -> Any:
+        service, _, name = operation.partition(":")
+        return getattr(self.client(service), xform_name(name))(**request)
 
     def _run_pending_tasks(self) -> None:
         """Run the pending tasks of ministack, such as stack operations."""

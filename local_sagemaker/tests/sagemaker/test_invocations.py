@@ -160,19 +160,6 @@ def request(port: int, body: bytes, headers: dict[str, str]) -> tuple[int, bytes
         return answer.status, answer.read()
 
 
-@pytest.mark.parametrize(("size", "expected"), [(MAX_BODY_BYTES, 200), (MAX_BODY_BYTES + 1, 413)])
-@pytest.mark.parametrize("chunked", [False, True])
-async def test_body_over_6_mib_is_refused(
-    endpoint: Invocations, size: int, expected: int, chunked: bool
-) -> None:
-    async with served(endpoint) as port:
-        body: Any = iter([bytes(size - 1), b"."]) if chunked else bytes(size)
-        status, answer = await asyncio.to_thread(request, port, body, {})
-    assert status == expected
-    if expected == 413:
-        assert b"The body has 6291457 bytes; at most 6291456 are allowed." in answer
-
-
 @pytest.mark.parametrize("size", [MAX_BODY_BYTES, 4 * MAX_BODY_BYTES])
 async def test_client_that_sends_the_whole_body_receives_the_error(
     endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, size: int

@@ -1,10 +1,12 @@
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from local_sagemaker.api import JsonService
+from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, config, model
 
@@ -86,9 +88,10 @@ def test_invalid_request_is_no_internal_error(
         response = sagemaker.answer(operation, body)
         assert response
         assert response[0] in (200, 400), request
-        for resources in (hosting._models, hosting._configs):
-            resources.pop("n", None)  # the next request creates it again
+        for delete in (hosting.delete_model, hosting.delete_endpoint_config):
+            with suppress(ApiError):  # the next request creates it again
+                delete({"ModelName": "n", "EndpointConfigName": "n"})
 
 
 def test_every_operation_has_a_valid_request(sagemaker: JsonService) -> None:
-    assert sorted(sagemaker._operations) == sorted(VALID_REQUESTS)
+    assert sorted(sagemaker.operations) == sorted(VALID_REQUESTS)

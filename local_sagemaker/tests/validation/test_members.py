@@ -30,7 +30,7 @@ SERVICES = {
 
 
 def requests(
-    shape: Shape, supported: dict[str, str], visited: tuple[str, ...] = ()
+    shape: Shape, supported: dict[str, list[str]], visited: tuple[str, ...] = ()
 ) -> Iterator[tuple[Any, str, bool]]:
     """Yield a request for each member below a shape, its path, and whether it is supported.
 
@@ -70,7 +70,7 @@ def value(shape: Shape) -> Any:
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_unsupported_members_are_refused_by_name(name: str) -> None:
-    operations = SERVICES[name]._operations
+    operations = SERVICES[name].operations
     service = JsonService(name, dict.fromkeys(operations, lambda _: {}))
     for operation in operations:
         shape: Any = BOTOCORE.get_service_model(name).operation_model(operation).input_shape
@@ -130,8 +130,8 @@ def test_supported_members_are_used(service: str) -> None:
     }
     for shape_name, names in SUPPORTED[service].items():
         shape: Any = model.shape_for(shape_name)
-        assert set(names.split()) <= set(shape.members)
-        for name in names.split():
+        assert set(names) <= set(shape.members)
+        for name in names:
             header = shape.members[name].serialization.get("name", name)
             used = f'"{name}"' in code or f'b"{header.lower()}"' in code
             assert used or name in described_names, (shape_name, name)

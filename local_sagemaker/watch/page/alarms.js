@@ -27,7 +27,7 @@ function update(element, alarm) {
   const [state, name, value, condition] = element.children;
   element.dataset.state = isScalingAlarm(alarm.name) ? "scaling" : alarm.state;
   setText(state, `${SIGNS[alarm.state] ?? ""} ${alarm.state.replace("_", " ")}`);
-  setText(name, isScalingAlarm(alarm.name) ? `${shortenAlarmNames(alarm.name)} of scaling` : alarm.name);
+  setText(name, isScalingAlarm(alarm.name) ? `${shortenAlarmNames(alarm.name)} of scaling` : alarm.name.replace(` of ${alarm.endpoint}`, ""));
   setText(value, `${alarm.watches}: ${number(alarm.value)}, since ${clock(alarm.since)}`);
   setText(condition, alarm.condition);
 }

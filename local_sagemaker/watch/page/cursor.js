@@ -58,7 +58,7 @@ function describe(endpoint, past) {
     const models = instances.flatMap((instance) => [...instance.models.values()])
       .filter((model) => model.spans.some((span) => span.loaded <= second && !(span.to < second)));
     const name = endpoint.variants.length > 1 ? `${variant.name}: ` : "";
-    const latencies = calls ? `, p50 ${milliseconds(p50)}, p95 ${milliseconds(p95)}` : "";
+    const latencies = calls && p50 !== null ? `, p50 ${milliseconds(p50)}, p95 ${milliseconds(p95)}` : "";
     return `${name}${plural(calls, "call")}, ${plural(errors, "error")}${latencies}, ` +
       `${plural(instances.length, "instance")}, ${plural(models.length, "model")} loaded`;
   });

@@ -65,7 +65,8 @@ function update(button, { endpoint, index, calls, errors, p95, currentCount, des
   setText(name, endpoint.name);
   setText(status, endpoint.status);
   const errorRate = errors ? `, ${rate(errors)} errors` : "";
-  setText(figures, `${rate(calls)}${errorRate} · p95 ${milliseconds(p95)} · ${currentCount} of ${desiredCount}`);
+  const latency = p95 === null ? "" : ` · p95 ${milliseconds(p95)}`;
+  setText(figures, `${rate(calls)}${errorRate}${latency} · ${currentCount} of ${desiredCount}`);
   alarm.hidden = !alarmCount;
   setText(alarm, alarmCount ? `▲ ${alarmCount} in ALARM` : "");
 }

@@ -30,11 +30,11 @@ export function makeFilters(onChange) {
 export function showEvents(events, endpoint) {
   const shown = events
     .filter((event) => (event.endpoint ?? endpoint) === endpoint && !hiddenGroups.has(groupOf(event)))
-    .filter(({ kind }) => !["model unloading", "model downloading"].includes(kind))
-    .sort((first, second) => second.time - first.time || second.sequence - first.sequence)
-    .slice(0, MAX_EVENTS);
+    .filter(({ kind }) => !["model unloading", "model downloading", "model downloaded", "model loading"].includes(kind))
+    .sort((first, second) => second.time - first.time || second.sequence - first.sequence);
   const placeholder = { sequence: "none", kind: "", time: null, message: "No event of these kinds yet." };
-  renderList($("events"), shown.length ? shown : [placeholder], ({ sequence }) => sequence, create, () => {});
+  const folded = fold(shown).slice(0, MAX_EVENTS);
+  renderList($("events"), folded.length ? folded : [placeholder], ({ sequence }) => sequence, create, () => {});
 }
 
 /** Announce new events about scaling, alarms and rollbacks. */
@@ -43,6 +43,22 @@ export function announce(events) {
     .filter(({ kind }) => ANNOUNCED_KINDS.includes(kind))
     .map(({ message }) => shortenAlarmNames(message).split(". ")[0]);
   if (sentences.length) setText($("announcement"), sentences.slice(-2).join(". "));
+}
+
+/** Return the events with consecutive loads of an instance as one. */
+function fold(events) {
+  const folded = [];
+  for (const event of events) {
+    const later = folded.at(-1);
+    if (event.kind === "model loaded" && later?.kind === event.kind && later.instance === event.instance) {
+      const names = [...(later.names ?? [later.name]), event.name];
+      const message = `${names.length} models were loaded: ${names.join(", ")}.`;
+      folded[folded.length - 1] = { ...later, names, message, sequence: `${event.sequence} ${names.length}` };
+    } else {
+      folded.push(event);
+    }
+  }
+  return folded;
 }
 
 function groupOf(event) {

@@ -40,8 +40,8 @@ function update(element, instance) {
 function numbersOf({ calls, cpu, memory, memory_limit: memoryLimit, disk, disk_limit: diskLimit }) {
   return [
     { name: "calls", text: `${plural(calls, "call")} in progress` },
-    { name: "cpu", text: `CPU ${cpu === null ? "–" : `${Math.round(cpu)} %`}` },
-    { name: "memory", text: `memory ${usedOf(memory, memoryLimit)}`, share: (memory ?? 0) / memoryLimit },
+    ...(cpu === null ? [] : [{ name: "cpu", text: `CPU ${Math.round(cpu)} %` }]),
+    ...(memory === null ? [] : [{ name: "memory", text: `memory ${usedOf(memory, memoryLimit)}`, share: memory / memoryLimit }]),
     { name: "volume", text: `volume ${usedOf(disk, diskLimit)}`, share: disk / diskLimit },
   ];
 }

@@ -45,7 +45,7 @@ function onConnection(lostSince) {
   const banner = $("lost");
   banner.hidden = lostSince === null;
   setText(banner, lostSince === null ? "" : `The local SageMaker has not answered since ${lostSince.toLocaleTimeString("en-GB")}. ` +
-    "The page tries again each second; start it with ./tritonsm up.");
+    "The page tries again each second; start it with local-sagemaker up.");
 }
 
 function choose(name) {

@@ -47,7 +47,7 @@ function update(element, variant, past) {
   const rates = past.ratesOf(variant.endpoint, variant.name);
   const hasCalls = rates.some(([, calls]) => calls);
   none.hidden = hasCalls;
-  setText(none, hasCalls ? "" : "No calls yet: ./tritonsm invoke local ENDPOINT MODEL --input NAME=VALUE --local");
+  setText(none, hasCalls ? "" : "No calls yet.");
   if (!charts.has(element)) {
     const newCharts = new Charts(rate.lastChild, latency.lastChild);
     charts.set(element, newCharts);

@@ -1,19 +1,21 @@
 // Numbers, sizes and times in words.
 
+const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 export function bytes(size) {
   if (size >= GIB) return `${(size / GIB).toFixed(1)} GiB`;
-  return `${size >= 10 * MIB || size === 0 ? Math.round(size / MIB) : (size / MIB).toFixed(1)} MiB`;
+  if (size < MIB) return `${Math.ceil(size / KIB)} KiB`;
+  return `${size >= 10 * MIB ? Math.round(size / MIB) : (size / MIB).toFixed(1)} MiB`;
 }
 
 export function usedOf(used, limit) {
-  return used === null ? "not measured yet" : `${bytes(used)} of ${bytes(limit)}`;
+  return `${bytes(used)} of ${bytes(limit)}`;
 }
 
 export function milliseconds(value) {
-  if (value === null || value === undefined) return "–";
+  if (value === null || value === undefined) return "";
   if (value >= 1000) return `${Number((value / 1000).toFixed(1))} s`;
   return `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ms`;
 }

@@ -24,34 +24,6 @@ from tests.unit.delivery.fakes import (
 )
 
 
-def test_no_build_or_deploy_if_all_archives_exist(
-    aws: FakeAws,
-    cli: FakeCdk,
-    archives_deployment: StageDeployment,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    aws.objects = {key.replace(".tar.gz", ".json") for key in archives_deployment.assembly.archives}
-    build_missing_archives(archives_deployment)
-    assert (cli.runs, aws.started_builds) == ([], [])
-    assert "all archives exist: no build is needed" in capsys.readouterr().out
-
-
-def test_missing_archives_of_a_stack_are_built_from_its_list(
-    aws: FakeAws, cli: FakeCdk, archives_deployment: StageDeployment
-) -> None:
-    aws.objects = {f"text/cpu-25.09/{ARCHIVE}".replace(".tar.gz", ".json")}
-    build_missing_archives(archives_deployment)
-    assert cli.runs == [("deploy", "prod-models"), ("publish-assets", "prod-vision")]
-    assert aws.started_builds == [
-        {
-            "List": "assets-123456789012-us-east-1/vision.jsonl",
-            "Digest": "e" * 64,
-            "Bucket": "bucket",
-            "WaitMinutes": "143",
-        }
-    ]
-
-
 def test_archive_that_is_newer_than_its_manifest_is_compared(
     aws: FakeAws, cli: FakeCdk, archives_deployment: StageDeployment
 ) -> None:

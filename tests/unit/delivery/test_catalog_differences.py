@@ -1,20 +1,23 @@
 """Tests of the comparison of the catalog with the deployed entries."""
 
 import io
-import json
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import boto3
 import pytest
 from botocore.response import StreamingBody
 
-from delivery.catalog import CatalogDifference, _restore_entries, deployed_entries, differences
+from delivery.catalog import CatalogDifference, _restore_repairable, deployed_entries, differences
 from delivery.errors import ChangedByHand
 from plan.catalog import Catalog
 from platform_facts.rules.catalog import entry_text, list_text
 from release.templates import Template
-from tests.catalog_items import break_entry, current, delete_entry, memory_catalog, write_entry
+from tests.catalog_items import current, delete_entry, memory_catalog, write_entry
+from tests.unit.model_build.fakes import FakeSts
+
+SESSION: Any = Mock(client=lambda _: FakeSts())
 
 
 @pytest.fixture
@@ -38,11 +41,6 @@ def compare(catalog: Catalog, deployed: dict[str, Any] | None) -> list[CatalogDi
     return differences(session, "prod", {"text": entries})
 
 
-def test_same_entry_is_no_difference(catalog: Catalog) -> None:
-    write_entry(catalog, entry("a"))
-    assert compare(catalog, entry("a")) == []
-
-
 def test_published_copy_is_not_repairable(catalog: Catalog) -> None:
     write_entry(catalog, entry("a", archive="published/{}.tar.gz"), cause="published")
     (difference,) = compare(catalog, entry("a"))
@@ -50,21 +48,6 @@ def test_published_copy_is_not_repairable(catalog: Catalog) -> None:
     assert not difference.is_repairable  # before a deploy the builder's archive may be missing
     assert difference.command == "make deliver STAGE=prod"
     assert "in another archive, published/a.tar.gz, since" in difference.text
-
-
-@pytest.mark.parametrize(
-    "broken", [{}, {"version": "9999"}, {**entry("a"), "version": 9999}, "no entry"]
-)
-def test_invalid_entry_is_repairable(catalog: Catalog, broken: Any) -> None:
-    write_entry(catalog, entry("a"))
-    break_entry(catalog, "minilm", json.dumps(broken))
-    (difference,) = compare(catalog, entry("a"))
-    assert difference.is_repairable
-    assert difference.command == "make deliver STAGE=prod"
-    text = "text/minilm: the catalog's entry is broken, changed without tritonsm"
-    assert difference.text == text
-    _restore_entries([difference], "arn:ada")
-    assert compare(catalog, entry("a")) == []
 
 
 def test_earlier_version_is_restored_by_a_rollback(catalog: Catalog) -> None:
@@ -81,25 +64,17 @@ def test_earlier_version_is_restored_by_a_rollback(catalog: Catalog) -> None:
     assert difference.command == "tritonsm rollback prod text minilm --to b"
 
 
-def test_model_without_a_deployed_entry_is_deleted_by_hand(catalog: Catalog) -> None:
-    write_entry(catalog, entry("a"))
-    (difference,) = compare(catalog, None)
-    assert difference.text.endswith("and the commit does not have this model")
-    assert not difference.is_repairable
-    assert """prod --key '{"model_key":{"S":"text#minilm"},"revision":""" in difference.command
-
-
 def test_missing_entry_is_restored_without_overwriting(catalog: Catalog) -> None:
     write_entry(catalog, entry("a"))
     delete_entry(catalog, "minilm")
     (difference,) = compare(catalog, entry("b"))
     assert difference.is_repairable
-    _restore_entries([difference], "arn:bob")
+    assert _restore_repairable(SESSION, [difference]) == []
     revision = current(catalog, "minilm")
     assert revision
-    assert (revision.entry, revision.caller) == (entry("b"), "arn:bob")
+    assert (revision.entry, revision.caller) == (entry("b"), FakeSts().get_caller_identity()["Arn"])
     with pytest.raises(ChangedByHand, match="minilm in triton-catalog-prod/text was changed"):
-        _restore_entries([difference], "arn:bob")
+        _restore_repairable(SESSION, [difference])
 
 
 def test_deployed_entries_are_those_of_the_list_in_the_template() -> None:

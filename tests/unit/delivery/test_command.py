@@ -17,7 +17,9 @@ from delivery.errors import (
 )
 from delivery.verify import VerifiedStage
 from release.artefact import ReleaseArtefact
+from release.checkout import GitCheckout
 from tests.tritonsm import tritonsm
+from tests.unit.conftest import commit
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +58,36 @@ def test_release_with_another_digest_is_not_delivered(
     monkeypatch.delattr(command, "deliver")
     assert tritonsm(["deliver", "prod", "--digest", "f" * 64]) == 1
     assert f"and {'f' * 64} is expected: it is another release" in capsys.readouterr().err
+
+
+def test_history_of_a_release_is_that_of_git(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The digest does not cover commits: a build could name the live one as its ancestor."""
+    clone = GitCheckout(Path.cwd())
+    clone.git("init", "--quiet")
+    commit(clone)
+    older = clone.head()
+    Path("stages/prod.yaml").write_text("region: eu-central-1\n")
+    commit(clone)
+    tree = clone.git("rev-parse", "HEAD^{tree}")
+    forged = ReleaseArtefact.of_folder(
+        command.RELEASE, tree=tree, commit="c" * 40, ancestors=("f" * 40,)
+    )
+    delivered = list[ReleaseArtefact]()
+
+    def deliver(release: ReleaseArtefact, _stage: str, **_: Any) -> VerifiedStage:
+        delivered.append(release)
+        return VerifiedStage([], [])
+
+    monkeypatch.setattr(command, "deliver", deliver)
+    options = ["deliver", "prod", "--digest", forged.digest, "--commit"]
+    assert tritonsm([*options, clone.head()]) == 0
+    assert (delivered[0].commit, delivered[0].ancestors) == (clone.head(), (older,))
+    assert tritonsm([*options, older]) == 1
+    assert f"commit {older} has the git tree " in capsys.readouterr().err
+    assert tritonsm([*options, "f" * 40]) == 1
+    assert len(delivered) == 1
 
 
 EXPIRED: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}

@@ -16,7 +16,7 @@ from delivery import deploy as deployment
 from delivery.assembly import Assembly
 from delivery.cdk import CdkResult
 from delivery.deploy import StageDeployment, deploy, without_scaling
-from delivery.errors import FaultyDeployment, NotDelivered, Unfinished
+from delivery.errors import FaultyDeployment, Unfinished
 from release.templates import Template
 from tests.unit.delivery.test_suspended_scaling import settings, template
 from tests.unit.plan.plans import make_endpoint, make_plan
@@ -89,14 +89,6 @@ def stage_deployment(stack: FakeStack, tmp_path: Path) -> StageDeployment:
     return StageDeployment(Assembly(folder, "prod"), cast(boto3.Session, FakeSession()))
 
 
-def test_live_template_without_scaling_is_deployed_first(
-    stack: FakeStack, stage_deployment: StageDeployment, capsys: pytest.CaptureFixture[str]
-) -> None:
-    deploy(stage_deployment)
-    assert stack.deploys == [WITHOUT, NEW]
-    assert TWO_DEPLOYS in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     "live",
     [None, NEW, template(A="g5"), template(A="g6", B="g5", scaled=("A",))],
@@ -108,18 +100,6 @@ def test_other_changes_need_one_deploy(
     stack.live = live
     deploy(stage_deployment)
     assert stack.deploys == [NEW]
-
-
-def test_scaling_is_restored_after_a_failed_second_deploy(
-    stack: FakeStack, stage_deployment: StageDeployment
-) -> None:
-    stack.failing_deploys = {2}
-    with pytest.raises(NotDelivered) as failed:
-        deploy(stage_deployment)
-    assert stack.deploys == [WITHOUT, NEW, OLD]
-    message = str(failed.value).splitlines()
-    assert message[0] == "prod-text: no GPU"
-    assert message[-1] == "  prod-text: variant A scales again, as before"
 
 
 def test_failed_restoring_of_scaling_is_a_faulty_deployment(

@@ -53,11 +53,6 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> FakeAws:
     return FakeAws()
 
 
-def test_endpoint_with_the_deployed_configuration_has_no_fault(aws: FakeAws) -> None:
-    aws.add_endpoint("InService", answers=2)
-    assert aws.fault() is None
-
-
 def test_update_in_progress_is_awaited_and_reported_once(
     aws: FakeAws, capsys: pytest.CaptureFixture[str]
 ) -> None:

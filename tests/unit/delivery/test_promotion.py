@@ -131,14 +131,6 @@ def buckets(s3: FakeS3) -> dict[str, Any]:
     return {"source": source, "target": target, "digest": DIGEST}
 
 
-def test_archive_and_source_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, Any]) -> None:
-    assert promote_archive(KEY, **buckets) == COPIED
-    assert s3.objects["prod", KEY] == ARCHIVE
-    assert s3.objects["prod", manifest_key(KEY)] == manifest(ARCHIVE)
-    assert s3.objects["prod", SOURCE] == b"the source"
-    assert s3.uploads == {}
-
-
 def test_existing_archive_is_not_copied(s3: FakeS3, buckets: dict[str, Any]) -> None:
     promote_archive(KEY, **buckets)
     for name in KEY, manifest_key(KEY):

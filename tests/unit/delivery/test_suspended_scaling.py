@@ -66,11 +66,6 @@ def test_scaling_is_suspended_for_a_new_instance_type(
     assert (list(suspended.variants) if suspended else []) == variants
 
 
-def test_template_of_an_older_version_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert suspend_scaling(settings(A="g6"), {"Resources": {}}) is None
-    assert "prod-text was deployed by an older version" in capsys.readouterr().out
-
-
 def test_suspended_scaling_is_not_suspended_again() -> None:
     """After an interruption between the two deploys, the next delivery deploys once."""
     live = without_scaling(template(A="g5", scaled=("A",)), ["A"])

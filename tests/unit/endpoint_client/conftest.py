@@ -108,7 +108,8 @@ def echo(body: bytes, content_type: str) -> Response:
 class FakeAws:
     """A boto3 session for a fake of DynamoDB, with one item per page, and SageMaker.
 
-    `entries` are the texts of entries by key; None is the item of a removed model.
+    `entries` are the texts of entries by key; None is the item of a removed model. Listings of
+    every endpoint have the keys in `in_every_index`: grants do not limit the index's attribute.
     `catalog_responses` and `responses` are queues, used before `entries` and `invoke`.
     `look_ups`, `listings` and `requests` record requests. `before_look_up` and `before_invoke` are
     called before a response.
@@ -116,6 +117,7 @@ class FakeAws:
 
     def __init__(self, session: boto3.Session, url: str) -> None:
         self.entries: dict[str, str | None] = {f"{PREFIX}minilm": entry_text()}
+        self.in_every_index: set[str] = set()
         self.catalog_responses: list[Response] = []
         self.responses: list[Response] = []
         self.look_ups: list[str] = []
@@ -162,7 +164,7 @@ class FakeAws:
         items = [
             {"model_key": {"S": name}, "entry": {"S": text}}
             for name, text in self.entries.items()
-            if name.startswith(f"{endpoint}#") and text is not None
+            if (name.startswith(f"{endpoint}#") or name in self.in_every_index) and text is not None
         ]
         number = int(content.get("ExclusiveStartKey", {}).get("number", {}).get("N", "0"))
         end = number + content.get("Limit", 1)

@@ -83,6 +83,14 @@ def test_listed_models_need_no_look_up(client: EndpointClient, aws: Any, clock: 
     assert aws.look_ups == [f"{PREFIX}broken", f"{PREFIX}clip"]
 
 
+def test_item_of_another_endpoint_in_the_index_is_ignored(client: EndpointClient, aws: Any) -> None:
+    aws.entries["text-2#fraud"] = entry_text("fraud")
+    aws.in_every_index.add("text-2#fraud")
+    assert client.models() == ["minilm"]
+    with pytest.raises(EndpointError, match="fraud"):
+        client.resolve("fraud")
+
+
 def test_new_version_is_used_after_the_ttl(client: EndpointClient, aws: Any, clock: Clock) -> None:
     first = client.resolve("minilm")
     aws.entries[MINILM] = entry_text(version="new")

@@ -30,6 +30,17 @@ def test_entries_of_an_endpoint_are_read_from_every_batch(catalog: Catalog) -> N
     assert len([*listed(catalog.dynamodb, "dev")]) == 151
 
 
+def test_item_in_the_index_of_another_endpoint_is_ignored(catalog: Catalog) -> None:
+    write_entry(catalog, _entry("1"))
+    forged = {"model_key": {"S": "text-2#fraud"}, "revision": {"N": "0"}}
+    catalog.dynamodb.put_item(
+        TableName="triton-catalog-dev",
+        Item={**forged, "endpoint": {"S": catalog.endpoint}, "entry": {"S": "{}"}},
+    )
+    assert catalog.current().keys() == {"minilm"}
+    assert [revision.model for revision in listed(catalog.dynamodb, "dev")] == ["minilm"]
+
+
 def test_catalog_without_a_table_is_empty(catalog: Catalog) -> None:
     other = Catalog(catalog.dynamodb, "prod", "text")
     assert other.current(["minilm"]) == {}

@@ -23,6 +23,8 @@ from platform_facts import (
          "785573368785.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:23.10-py3"),
         ("23.02", "cn-northwest-1", Processor.GPU,
          "474822919863.dkr.ecr.cn-northwest-1.amazonaws.com.cn/sagemaker-tritonserver:23.02-py3"),
+        ("26.03", "us-east-1", Processor.GPU,  # no document lists its regions
+         "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:26.03-py3"),
     ],
 )  # fmt: skip
 def test_image_uri(release_name: str, region_name: str, processor: Processor, uri: str) -> None:
@@ -30,11 +32,6 @@ def test_image_uri(release_name: str, region_name: str, processor: Processor, ur
         release=release(release_name), region=region(region_name), processor=processor
     )
     assert result == uri
-
-
-def test_release_with_unknown_availability_is_allowed() -> None:
-    uri = image_uri(release=release("26.03"), region=region("us-east-1"), processor=Processor.GPU)
-    assert uri.endswith("/sagemaker-tritonserver:26.03-py3")
 
 
 @pytest.mark.parametrize(

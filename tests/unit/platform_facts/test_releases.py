@@ -102,8 +102,5 @@ def test_release_that_is_a_number_is_an_error() -> None:
 
 
 def test_releases_are_listed_newest_first() -> None:
-    assert [row.name for row in releases()] == [
-        *("26.05", "26.04", "26.03", "25.09", "25.04"),
-        *("24.09", "24.05", "24.03", "24.01", "23.12"),
-        *("23.10", "23.09", "23.08", "23.07", "23.06", "23.05", "23.03", "23.02"),
-    ]
+    names = [row.name for row in releases()]
+    assert names == sorted(names, reverse=True)

@@ -60,7 +60,7 @@ def hostile_report(text: str) -> ChangeReport:
     danger = Danger(text, text, rule="lost_alarms", stage=text, details=(text,))
     acknowledgement = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
     model = ModelChange(
-        endpoint=text, model=text, state="rebuilt", causes=(text,), breaking_changes=(text,)
+        endpoint=text, model=text, state="rebuilt", targets=(text,), breaking_changes=(text,)
     )
     (stack,) = STAGE.stacks
     stage = replace(

@@ -24,13 +24,9 @@ def test_cost_range_of_several_instance_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instance_type", "region", "reason"),
-    [
-        ("ml.g6.xlarge", "us-east-1", "the price table of 2026-01-01 does not contain it"),
-        ("ml.g5.xlarge", "eu-west-1", "the price table only has us-east-1"),
-    ],
+    ("instance_type", "region"), [("ml.g6.xlarge", "us-east-1"), ("ml.g5.xlarge", "eu-west-1")]
 )
-def test_missing_price(instance_type: str, region: str, reason: str) -> None:
+def test_missing_price(instance_type: str, region: str) -> None:
     cost = endpoint_cost(endpoint("ml.g5.2xlarge", instance_type), region)
     assert cost.minimum is cost.maximum is None
-    assert f"{instance_type} in {region} has no price: {reason}" in cost.missing_prices
+    assert f"{instance_type} in {region}" in cost.missing_prices

@@ -141,6 +141,27 @@ def buildspec(command: str) -> dict[str, Any]:
     return {"Source": {"BuildSpec": text}}
 
 
+AWS_IMAGE = "785573368785.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:"
+ARGUMENTS = "SAGEMAKER_TRITON_ADDITIONAL_ARGS"
+VARIABLES = [
+    (ARGUMENTS, "--model-repository=gs://evil/models --load-model=evil", 1),
+    (ARGUMENTS, "--model-repository /tmp/x", 1),
+    (ARGUMENTS, "--backend-directory=/opt/ml/x", 1),
+    (ARGUMENTS, "--pinned-memory-pool-byte-size=268435456 --exit-on-error=false", 0),
+    (ARGUMENTS, "--cuda-memory-pool-byte-size=0:67108864 --disable-auto-complete-config", 0),
+    (ARGUMENTS, "--backend-config=python,shm-default-byte-size=16777216", 0),
+    ("HTTPS_PROXY", "evil.example.com:3128", 1),
+    ("PYTHONWARNINGS", "ignore", 1),
+    ("OMP_NUM_THREADS", "4", 0),
+    ("LANGUAGE", "de-DE", 0),
+]
+"""Name, value, and number of dangers."""
+
+
+def container(image: str, **environment: str) -> dict[str, Any]:
+    return {"PrimaryContainer": {"Image": image, "Environment": environment}}
+
+
 PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_logging", BUCKET, ACCESS_LOGGING, {}, 1),
     ("lost_logging", BUCKET, {}, ACCESS_LOGGING, 0),
@@ -157,7 +178,15 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_safeguards", BUCKET, VERSIONING, {}, 1),
     ("lost_safeguards", BUCKET, {}, VERSIONING, 0),
     ("lost_safeguards", "AWS::IAM::Role", {"PermissionsBoundary": "arn:aws:iam::1:p"}, {}, 1),
+    ("lost_safeguards", "AWS::IAM::Role", {"PermissionsBoundary": "arn:aws:iam::1:p"},
+     {"PermissionsBoundary": "arn:aws:iam::1:q"}, 1),
     ("lost_safeguards", "AWS::SageMaker::Model", {"EnableNetworkIsolation": True}, {}, 1),
+    ("selected_code", "AWS::SageMaker::Model", container("@sha256:a"), container("@sha256:b"), 1),
+    ("selected_code", "AWS::SageMaker::Model", container(AWS_IMAGE + "25.06"),
+     container(AWS_IMAGE + "25.09"), 0),
+    *(("selected_code", "AWS::SageMaker::Model", container(AWS_IMAGE),
+       container(AWS_IMAGE, **{name: value}), count)
+      for name, value, count in VARIABLES),
     ("lost_safeguards", PROJECT, {}, {"Environment": {"PrivilegedMode": True}}, 1),
     ("shrunk_protection", "AWS::Lambda::Function", {}, {"ReservedConcurrentExecutions": 0}, 1),
     ("shrunk_protection", "AWS::Lambda::Function", {"Timeout": 900}, {"Timeout": 60}, 1),
@@ -166,6 +195,10 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("shrunk_protection", "Custom::X", {"ServiceTimeout": "3300"}, {"ServiceTimeout": "600"}, 1),
     ("shrunk_protection", MACHINE, definition(3300), definition(600), 1),
     ("shrunk_protection", MACHINE, definition(600), definition(3300), 0),
+    ("changed_limits", MACHINE, {"Definition": {"MaxConcurrency": 10}},
+     {"Definition": {"MaxConcurrency": 500}}, 1),
+    ("changed_limits", MACHINE, {"DefinitionString": '{"ToleratedFailurePercentage": 0}'},
+     {"DefinitionString": '{"ToleratedFailurePercentage": 100}'}, 1),
     ("lost_safeguards", "AWS::DynamoDB::Table",
      {"PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}, {}, 1),
     ("build_downloads", PROJECT, buildspec("pip install --require-hashes -r a.txt"),

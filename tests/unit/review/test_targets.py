@@ -58,6 +58,10 @@ FOREIGN: dict[str, tuple[Edit, str]] = {
         put(*ENVIRONMENT, "EnvironmentVariables", 0, "Value", "https://ci:pw@evil.example/simple"),
         "host.evil.example",
     ),
+    "bucket of another cloud": (
+        put("Config", "DataCaptureConfig", "DestinationS3Uri", "gs://evil/text"),
+        "host.evil",
+    ),
     "security group": (
         put("Model", "VpcConfig", "SecurityGroupIds", ["sg-0123456789abcdef1"]),
         "security group.sg-0123456789abcdef1",

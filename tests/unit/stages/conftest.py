@@ -31,6 +31,7 @@ def problems(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pro
     def error_lines(text: str) -> list[str]:
         with pytest.raises(checked_yaml.InvalidFile) as raised:
             load(text)
-        return str(raised.value).splitlines()
+        prefix = f"{tmp_path.name}/"  # the folder of the stages
+        return [line.removeprefix(prefix) for line in str(raised.value).splitlines()]
 
     return error_lines

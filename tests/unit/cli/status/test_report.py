@@ -127,6 +127,7 @@ def _items(texts: dict[str, str]) -> dict[str, Any]:
     items = [
         {
             "model_key": {"S": key},
+            "endpoint": {"S": key.partition("#")[0]},
             "revision": {"N": "0"},
             "latest": {"N": "1"},
             "entry": {"S": text},

@@ -130,6 +130,9 @@ SELECTED_CODE = {
     "file of a capability": 'cc_model_filenames { key: "8.6" value: "x.plan" }',
     "repository agent": 'model_repository_agents { agents { name: "checksum" } }',
     "runtime": 'runtime: "libtriton_evil.so"',
+    "operators": 'model_operations { op_library_filename: "libevil.so" }',
+    "extension": 'parameters { key: "CPU_EXTENSION_PATH" value { string_value: "x.so" } }',
+    "path": 'parameters { key: "vocabulary" value { string_value: "/opt/ml/evil" } }',
 }
 
 
@@ -139,7 +142,7 @@ def test_configuration_that_selects_code_is_a_danger(title: str, before: str) ->
     result = review(CONFIG_PATH, before, CONFIG + SELECTED_CODE[title])
     (danger,) = result.dangers
     assert danger.rule == "selected_code"
-    assert danger.message.startswith(f"{CONFIG_PATH}: Triton runs ")
+    assert danger.message.startswith((f"{CONFIG_PATH}: Triton runs ", f"{CONFIG_PATH}: a param"))
 
 
 def test_only_a_changed_backend_is_a_danger() -> None:
@@ -166,11 +169,10 @@ def test_removed_owner_is_a_danger() -> None:
     after = {**files, path: b"* @acme/reviewers\n/models/ @acme/models\n/stacks/\n"}
     (danger,) = compare_files(before, after).dangers
     assert danger.rule == "lost_owners"
-    assert {
-        f"{path}: @acme/security no longer has to approve models/a/model.py",
+    assert danger.message == (
         f"{path}: @acme/reviewers no longer has to approve stacks/x.py; nobody has to approve "
-        "stacks/x.py",
-    } == {*danger.details}
+        "stacks/x.py; @acme/security no longer has to approve models/a/model.py"
+    )
     assert compare_files(after, before).dangers == ()
 
 

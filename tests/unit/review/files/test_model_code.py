@@ -33,13 +33,24 @@ NEW = {
     ),
     "exec": ("exec(json.loads('1'))", "newly runs code that it is given: exec in line 12"),
     "pickle": ("import pickle", "newly runs code that it is given: pickle"),
-    "computed attribute": ("getattr(os, 'sys' + 'tem')('x')", "a computed attribute"),
+    "attribute in pieces": ("getattr(os, 'sys' + 'tem')('x')", "x (os.system in line 12)"),
+    "host in pieces": (
+        "import socket\nHOST = 'example.org'\nsocket.create_connection(f'https://x.{HOST}')",
+        "names the host: x.example.org in line 14",
+    ),
+    "computed attribute": ("getattr(os, os.sep)('x')", "a computed attribute"),
+    "path of a request": (
+        "def read(request):\n    return open(request.name)",
+        "uses files outside: a computed path (open in line 13)",
+    ),
     "subclasses": ("().__class__.__base__.__subclasses__()", "__subclasses__"),
     "environment": ("key = os.environ['AWS_CONTAINER']", "reads the environment: os.environ"),
     "files": ("open('/proc/self/environ')", "uses files outside: /proc/self/environ in line 12"),
+    "writes": ("open('state', mode='ab')", "writes or deletes files: open in line 12"),
     "native": ("import ctypes", "runs native code: ctypes"),
 }
 HARMLESS = {
+    "own path": "def read(args):\n    folder = args['a']\n    return [open(x) for x in folder]",
     "other names": "http = socket = eval_loss = 1\nhttp.get(socket)",
     "longer": "\n".join(f"x{number} = np.zeros({number})" for number in range(80)),
     "address in a text": "raise ValueError('see https://docs.example.com')",
@@ -49,10 +60,10 @@ HARMLESS = {
 
 def messages(before: dict[str, str], after: dict[str, str]) -> list[str]:
     """Return message and details of the new capabilities between two sets of files."""
-    sides = ({path: text.encode() for path, text in side.items()} for side in (before, after))
+    base, head = ({path: text.encode() for path, text in side.items()} for side in (before, after))
     return [
         " ".join((danger.message, *danger.details))
-        for danger in compare_files(*sides).dangers
+        for danger in compare_files(base, head).dangers
         if danger.rule == "new_capabilities"
     ]
 

@@ -55,12 +55,20 @@ def review_rules(path: str, before: bytes | None, after: bytes | None) -> set[st
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
-        ("instance_group { count: 8 }", "multiplied_capacity"),
+        ("instance_group { count: 8 } dynamic_batching { }", "multiplied_capacity"),
+        ("instance_group { count: 1 }", "slow_responses"),
+        (
+            'instance_group { count: 1 } dynamic_batching { } parameters { key: "max_length" '
+            'value { string_value: "256" } }',
+            "changed_limits",
+        ),
         ("dynamic_batching { max_queue_delay_microseconds: 2000000 }", "slow_responses"),
     ],
 )
 def test_large_amount_of_a_configuration_is_a_danger(fields: str, rule: str) -> None:
+    limit = b'parameters { key: "max_length" value { string_value: "128" } }'
     small = b"instance_group { count: 1 } dynamic_batching { }"
+    small += limit if b"max_length" in fields.encode() else b""
     assert review_rules("models/m/m/config.pbtxt", small, fields.encode()) == {rule}
 
 

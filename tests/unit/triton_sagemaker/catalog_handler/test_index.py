@@ -189,6 +189,38 @@ def test_rollback_restores_a_published_version_that_the_deploy_replaced(account:
     assert account.versions == {"a": "published"}
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"latest": {"N": "9.9E+125"}},
+        {"latest": {"N": "1.5"}},
+        {"latest": {"N": "1"}},
+        {"latest": {"S": "3"}},
+        {"latest": {"L": []}},
+        {"latest": {"N": "0"}, "entry": {"L": []}},
+        {"latest": {"N": "1000000000000000001"}, "revision": {"N": "1000000000000000001"}},
+        {"latest": {"N": "9.9E+125"}, "revision": {"N": "1000000000000000000"}},
+    ],
+)
+def test_rollback_ends_whatever_a_publisher_has_written(
+    account: Account, changes: dict[str, Any]
+) -> None:
+    """Its grant is by model, the leading key: a failed rollback would stop the whole stack."""
+    old, new = {"a": "1", "b": "1"}, {"a": "2", "b": "2"}
+    account.send("Create", old)
+    account.send("Update", new, old)
+    table = "triton-catalog-prod"
+    key = {"model_key": {"S": "text#a"}, "revision": {"N": "0"}}
+    item = account.dynamodb.get_item(TableName=table, Key=key)["Item"]
+    account.dynamodb.put_item(TableName=table, Item=item | changes)
+    account.dynamodb.put_item(TableName=table, Item=item | {**changes, **key})
+    account.fail(new, old)
+    assert account.versions["b"] == "1"
+    account.stack_status = "UPDATE_IN_PROGRESS"
+    account.send("Update", new, old)
+    assert account.versions == new
+
+
 def test_rollback_keeps_a_version_published_after_the_deploy(account: Account) -> None:
     account.send("Create", {"a": "1", "b": "1"})
     new = {"a": "2", "b": "2"}
@@ -242,10 +274,10 @@ def test_version_that_is_published_meanwhile_is_not_lost(
         account.send("Update", {"a": "2"}, {"a": "1"})
     write: Callable[..., None] = account.handler.Table._write
 
-    def publish_before(*arguments: Any) -> None:
+    def publish_before(*arguments: Any, **options: Any) -> None:
         monkeypatch.setattr(account.handler.Table, "_write", write)
         account.publish("a", "published")
-        write(*arguments)
+        write(*arguments, **options)
 
     monkeypatch.setattr(account.handler.Table, "_write", publish_before)
     if fails:

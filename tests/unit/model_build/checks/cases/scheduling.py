@@ -13,7 +13,6 @@ from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
 WARM_UP_DATA = "data_type: TYPE_FP32 dims: [ 2 ] zero_data: true"
-LEVELS = "dynamic_batching {{\n  priority_levels: 2\n  {}\n}}"
 ACCELERATOR = (
     "optimization {{ execution_accelerators {{\n  gpu_execution_accelerator {{ {} }}\n}} }}"
 )
@@ -39,46 +38,27 @@ CASES = [
          "twice/config.pbtxt:5:18: OpenVINO runs on CPUs only: write KIND_CPU [openvino_settings]"),
     case("TensorRT on CPUs", TENSORRT, {CONFIG: {"kind: KIND_GPU": "kind: KIND_CPU"}},
          "twice/config.pbtxt:5:18: TensorRT runs on GPUs only: write [tensorrt_settings]"),
-    case("ensemble with instances", ENSEMBLE,
-         {"both/config.pbtxt": {"input [": "instance_group { count: 2 }\ninput ["}},
-         "both/config.pbtxt:2:1: an ensemble has no instances: remove [ensemble_instances]"),
-    case("ensemble with warm-ups", ENSEMBLE,
-         {"both/config.pbtxt": {"input [": "model_warmup { name: 'w' batch_size: 1 inputs { key: "
-          "'X' value { data_type: TYPE_STRING dims: [ 1 ] zero_data: true } } }\ninput ["}},
-         "both/config.pbtxt:2:1: an ensemble has no instances: remove [ensemble_instances]"),
-    case("ensemble with optimization", ENSEMBLE,
-         {"both/config.pbtxt": {"input [": "optimization { priority: PRIORITY_MAX }\ninput ["}},
-         "both/config.pbtxt:2:1: an ensemble has no instances: remove [ensemble_instances]"),
+    case("ensemble with settings of instances", ENSEMBLE,
+         {"both/config.pbtxt": {"input [": "instance_group { count: 2 }\noptimization { priority: "
+          "PRIORITY_MAX }\nmodel_warmup { name: 'w' batch_size: 1 inputs { key: 'X' value { "
+          "data_type: TYPE_STRING dims: [ 1 ] zero_data: true } } }\ninput ["}},
+         "both/config.pbtxt:2:1: an ensemble has no instances: remove [ensemble_instances]",
+         "both/config.pbtxt:4:1: an ensemble has no instances: remove [ensemble_instances]",
+         "both/config.pbtxt:3:1: an ensemble has no instances: remove [ensemble_instances]"),
     # Warm-ups
     case("warm-up with another input", WARM_UP, {CONFIG: {'key: "X"': 'key: "x"'}},
          'twice/config.pbtxt:5:1: "x" is not an input of the model: its inputs [model_warmups]',
          'twice/config.pbtxt:5:1: the sample has no data for input "X": add it [model_warmups]'),
-    case("warm-up with another data type", WARM_UP,
-         {CONFIG: {WARM_UP_DATA: "data_type: TYPE_INT32 dims: [ 2 ] zero_data: true"}},
-         'twice/config.pbtxt:5:1: the sample of "X" is TYPE_INT32: write [model_warmups]'),
-    case("warm-up with other dims", WARM_UP,
-         {CONFIG: {WARM_UP_DATA: "data_type: TYPE_FP32 dims: [ 2, 2 ] zero_data: true"}},
-         'twice/config.pbtxt:5:1: the sample of "X" has dims [2, 2]: write dims [model_warmups]'),
+    case("warm-up with another data type, other dims and no data", WARM_UP,
+         {CONFIG: {WARM_UP_DATA: "data_type: TYPE_INT32 dims: [ 2, 2 ]"}},
+         'twice/config.pbtxt:5:1: the sample of "X" is TYPE_INT32: write [model_warmups]',
+         'twice/config.pbtxt:5:1: the sample of "X" has dims [2, 2]: write dims [model_warmups]',
+         'twice/config.pbtxt:5:1: the sample of "X" has no data: add zero_data: [model_warmups]'),
     case("warm-up with too large a batch", WARM_UP, {CONFIG: {"batch_size: 1": "batch_size: 9"}},
          "twice/config.pbtxt:5:1: the sample has batch_size 9: write 8 or less [model_warmups]"),
-    case("warm-up without data", WARM_UP,
-         {CONFIG: {WARM_UP_DATA: "data_type: TYPE_FP32 dims: [ 2 ]"}},
-         'twice/config.pbtxt:5:1: the sample of "X" has no data: add zero_data: [model_warmups]'),
     case("warm-up with a missing file", WARM_UP,
          {CONFIG: {WARM_UP_DATA: 'data_type: TYPE_FP32 dims: [ 2 ] input_data_file: "raw"'}},
          'twice/config.pbtxt:5:1: the sample of "X" is in warmup/raw, which is [model_warmups]'),
-    # Priorities
-    case("default priority above the levels", PYTHON,
-         {CONFIG: {"# FIELDS": LEVELS.format("default_priority_level: 3")}},
-         "twice/config.pbtxt:8:3: default_priority_level is 3: write a level [priority_levels]"),
-    case("queue policy above the levels", PYTHON,
-         {CONFIG: {"# FIELDS": LEVELS.format("default_priority_level: 1\n"
-                               "  priority_queue_policy { key: 3 value { max_queue_size: 4 } }")}},
-         "twice/config.pbtxt:9:3: a queue policy has level 3: write a level [priority_levels]"),
-    case("priorities that preserve the order", PYTHON,
-         {CONFIG: {"# FIELDS": LEVELS.format(
-             "default_priority_level: 1\n  preserve_ordering: true")}},
-         "twice/config.pbtxt:9:3: preserve_ordering allows one priority [priority_levels]"),
     # Accelerators
     case("unknown accelerator", ONNX,
          {CONFIG: {"# FIELDS": ACCELERATOR.format('name: "tensorrtt"')}},

@@ -1,0 +1,40 @@
+"""Dangers of what a model's container runs: its image and its environment variables.
+
+Stage files have no owner, and both can name code of other people.
+"""
+
+import re
+from collections.abc import Iterator
+
+from review.template_changes import PropertyChange
+
+ADDITIONAL_ARGUMENTS = "SAGEMAKER_TRITON_ADDITIONAL_ARGS"
+"""The options that AWS's `serve` passes to tritonserver."""
+AMOUNT = r"-?[\d.]+|true|false"
+HARMLESS_OPTION = re.compile(rf"--[a-z-]+(=({AMOUNT}|[a-z]+,[a-z-]+=\d+|\d+:\d+))?|{AMOUNT}", re.I)
+"""Options with amounts: they name no file, host or model."""
+HARMLESS_VALUE = re.compile(r"[\w-]{0,40}")
+"""Texts that are no path, host, module or command."""
+CODE_VARIABLES = re.compile(r"PYTHON|LD_|PATH$|BROWSER$")
+"""Names of variables that select code with any text."""
+TRITON_IMAGE = "/sagemaker-tritonserver:"
+"""AWS's images, which the release names."""
+
+
+def container_dangers(change: PropertyChange) -> Iterator[tuple[str, str]]:
+    """Yield an own image that changes, and variables that can select code, as rule and text."""
+    if change.change.type != "AWS::SageMaker::Model" or not change.change.before:
+        return
+    head, _, name = change.path.rpartition(".")
+    if name == "Image" and change.before != change.after and TRITON_IMAGE not in str(change.after):
+        yield "selected_code", f"its container runs another image: {change.text}"
+    if head.endswith("Environment") and change.after is not None:
+        value = change.after if isinstance(change.after, str) else repr(change.after)
+        if not _is_harmless(name, value):
+            yield "selected_code", f"a variable can select other code or models: {change.text}"
+
+
+def _is_harmless(name: str, value: str) -> bool:
+    if name == ADDITIONAL_ARGUMENTS:
+        return all(HARMLESS_OPTION.fullmatch(option) for option in value.split())
+    return HARMLESS_VALUE.fullmatch(value) is not None and not CODE_VARIABLES.search(name)
