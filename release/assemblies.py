@@ -54,7 +54,7 @@ class Synthesis:
 
 
 @dataclass(frozen=True)
-class SynthesisedTree(Checkout):
+class SynthesisedCheckout(Checkout):
     """A checkout, with the folder of the assemblies that its app wrote."""
 
     assemblies: Path

@@ -7,7 +7,7 @@ from datetime import date
 
 from plan.document import InvalidPlan
 from platform_facts.rules import checked_yaml
-from release.assemblies import SynthesisedTree
+from release.assemblies import SynthesisedCheckout
 from release.checkout import Checkout, CheckoutError, GitCheckout
 from review.acknowledged import Acknowledgements, read_acknowledgements
 from review.dangers.danger import REPOSITORY, Danger
@@ -24,8 +24,8 @@ LINK_REASON = "a symbolic link, whose target is not reviewed: commit the file in
 
 
 def review_change(
-    base: SynthesisedTree,
-    head: SynthesisedTree,
+    base: SynthesisedCheckout,
+    head: SynthesisedCheckout,
     *,
     name: str,
     stages: Iterable[str],

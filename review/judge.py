@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from release.artefact import ReleaseArtefact
-from release.assemblies import SynthesisedTree
+from release.assemblies import SynthesisedCheckout
 from release.build import build_release
 from release.checkout import Checkout
 from review.change_review import ERRORS, incomplete_report, review_change
@@ -55,8 +55,8 @@ def _review(options: argparse.Namespace) -> ChangeReport:
         head.verified_copy(*stages) as head_assemblies,
     ):
         return review_change(
-            SynthesisedTree(base_tree.root, base_assemblies),
-            SynthesisedTree(head_tree.root, head_assemblies),
+            SynthesisedCheckout(base_tree.root, base_assemblies),
+            SynthesisedCheckout(head_tree.root, head_assemblies),
             name=options.name,
             stages=stages,
             gaps=release_gaps(base, head, head_tree),

@@ -16,7 +16,7 @@ from platform_facts.rules.secrets import (
     secrets,
     strings,
 )
-from release.assemblies import SynthesisedTree
+from release.assemblies import SynthesisedCheckout
 from release.templates import SUFFIX
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups, named
 from review.files import python_code
@@ -31,7 +31,7 @@ WINDOW = 8
 
 
 def added_secrets(
-    base: SynthesisedTree, head: SynthesisedTree, stages: list[str]
+    base: SynthesisedCheckout, head: SynthesisedCheckout, stages: list[str]
 ) -> tuple[list[Danger], frozenset[str]]:
     """Return a danger for each secret that a change adds, and the values of all of them.
 
@@ -72,7 +72,7 @@ def added_secrets(
 
 
 def _documents(
-    tree: SynthesisedTree, stages: list[str]
+    tree: SynthesisedCheckout, stages: list[str]
 ) -> dict[tuple[str, str], tuple[str, bytes]]:
     """Return (stage, name) -> name and content of templates, plans and files."""
     documents = {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plan.document import InvalidPlan, Plan
-from release.assemblies import Synthesis, SynthesisedTree
+from release.assemblies import Synthesis, SynthesisedCheckout
 from release.checkout import CheckoutError, NotSynthesised
 from review.access.grants import grant_sentences
 from review.comparison import Comparison
@@ -37,7 +37,7 @@ class StageReview:
     notes: tuple[str, ...] = ()
 
 
-def review_stage(stage: str, base: SynthesisedTree, head: SynthesisedTree) -> StageReview:
+def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckout) -> StageReview:
     """Return the review of a stage.
 
     Raises:
@@ -59,7 +59,7 @@ def review_stage(stage: str, base: SynthesisedTree, head: SynthesisedTree) -> St
         plan_before,
         plan_after,
         settings=(old.settings, new.settings),
-        models=(base.models, head.models),
+        models=head.models,
     )
     models = tuple(model_changes(comparison))
     return StageReview(
@@ -78,7 +78,7 @@ def review_stage(stage: str, base: SynthesisedTree, head: SynthesisedTree) -> St
     )
 
 
-def _read(tree: SynthesisedTree, stage: str) -> tuple[Synthesis, Plan | None]:
+def _read(tree: SynthesisedCheckout, stage: str) -> tuple[Synthesis, Plan | None]:
     if stage not in tree.stages():
         return Synthesis({}), None
     synthesis = tree.synth(stage)

@@ -96,12 +96,13 @@ class StagePlan:
         """
         problems = list[Violation]()
         endpoints, sources = dict[str, PlannedEndpoint](), dict[str, ModelPlan]()
+        checks = dict[tuple[str, ...], str]()
         for short_name, endpoint in config.endpoints.items():
             models, violations = _planned_models(endpoint)
             if not violations:
                 served = [model for _, model in models]
                 planned = _endpoint(name, config, short_name, served, python)
-                violations = [*_problems(config, endpoint, models, planned)]
+                violations = [*_problems(config, endpoint, models, planned, checks)]
                 endpoints[short_name] = planned
                 sources |= {model.name: model for model in served}
             problems += prefix_violations(("endpoints", short_name), violations)
@@ -283,10 +284,12 @@ def _problems(
     config: EndpointConfig,
     models: Sequence[tuple[int, ModelPlan]],
     planned: PlannedEndpoint,
+    checks: dict[tuple[str, ...], str],
 ) -> Iterator[Violation]:
     """Yield models that cannot be built, served or stored in the catalog.
 
-    Rows of a table with the same code are built for a target, or none is.
+    Rows of a table with the same code are built for a target, or none is. `checks` has the results
+    of checks of models for targets, which the endpoints of a stage share.
     """
     longest = max(planned.models.values(), key=lambda model: len(model.default_model or ""))
     yield from check_environment_size(planned.settings.environment(longest))
@@ -303,12 +306,26 @@ def _problems(
             if code in checked:
                 continue
             checked.add(code)
-            try:
-                target = BuildTarget.parse(archive.target)
-                model.check_target(target, builder=builder, backends=backends)
-            except BuildError as error:
-                yield Violation(keys, str(error))
+            check = (model.name, archive.target, *(backends or ()))
+            if check not in checks:
+                checks[check] = _target_error(model, archive.target, builder, backends)
+            if checks[check]:
+                yield Violation(keys, checks[check])
         decoupled = check_decoupled_model.at(*keys)
         yield from decoupled(model.name, model.is_decoupled, config.server.inference_type)
         check_entry = check_catalog_entry.at(*keys)
         yield from check_entry(model.name, planned_model.catalog.as_json())
+
+
+def _target_error(
+    model: ModelPlan,
+    target: str,
+    builder: platform_facts.ComputeCapability | None,
+    backends: Sequence[str] | None,
+) -> str:
+    """Return why a model cannot be built for a target, empty if it can."""
+    try:
+        model.check_target(BuildTarget.parse(target), builder=builder, backends=backends)
+    except BuildError as error:
+        return str(error)
+    return ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from release.assemblies import SynthesisedTree
+from release.assemblies import SynthesisedCheckout
 from review.amounts import unsafe_amount
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.files.changed_code import (
@@ -47,7 +47,7 @@ class FileReview:
     code_files: tuple[str, ...] = ()
 
 
-def review_files(before: SynthesisedTree, after: SynthesisedTree) -> FileReview:
+def review_files(before: SynthesisedCheckout, after: SynthesisedCheckout) -> FileReview:
     """Compare the tracked files of two trees, and the untracked files of `after`."""
     files = after.files("--others", "--exclude-standard")
     assets = after.assemblies.glob("*/asset.*/**/*.py")

@@ -15,7 +15,7 @@ import pytest
 from aws_cdk import App
 
 import platform_facts
-from release.assemblies import SynthesisedTree
+from release.assemblies import SynthesisedCheckout
 from release.build import build_release
 from release.checkout import CLI_CONTEXT, Checkout
 from review.stage_review import StageReview, review_stage
@@ -82,8 +82,8 @@ def synthesise_all(
             importlib.import_module("stacks").synthesise(app, stage)
 
 
-def write_release(tree: Checkout, folder: Path, stages: Iterable[str]) -> SynthesisedTree:
-    return SynthesisedTree(tree.root, build_release(tree, folder, stages).folder)
+def write_release(tree: Checkout, folder: Path, stages: Iterable[str]) -> SynthesisedCheckout:
+    return SynthesisedCheckout(tree.root, build_release(tree, folder, stages).folder)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedTree:
+def base(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedCheckout:
     folder = tmp_path_factory.mktemp("base")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Checkout, "synthesise_all", synthesise_all)
@@ -120,7 +120,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedTree:
 
 @dataclass(frozen=True)
 class Reviewer:
-    base: SynthesisedTree
+    base: SynthesisedCheckout
     folder: Path
 
     def review(self, *edits: Edit, stages: Iterable[str] = ("live",)) -> list[StageReview]:
@@ -148,5 +148,5 @@ def _apply(head: Checkout, file: str, old: str, new: str) -> None:
 
 
 @pytest.fixture
-def reviewer(base: SynthesisedTree, tmp_path: Path) -> Reviewer:
+def reviewer(base: SynthesisedCheckout, tmp_path: Path) -> Reviewer:
     return Reviewer(base, tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from release.assemblies import SynthesisedTree
+from release.assemblies import SynthesisedCheckout
 from review import markdown
 from review.report import ChangeReport
 from review.stage_review import StageReview, review_stage
@@ -106,8 +106,10 @@ def test_report_of_a_renamed_stage(reviewer: Reviewer, snapshot: SnapshotAsserti
     assert _stable(_report(reviewer.review(*renamed, stages=("live", "main")))) == snapshot
 
 
-def test_template_edited_after_the_plan_was_written(base: SynthesisedTree, tmp_path: Path) -> None:
-    head = SynthesisedTree(base.root, tmp_path / "assemblies")
+def test_template_edited_after_the_plan_was_written(
+    base: SynthesisedCheckout, tmp_path: Path
+) -> None:
+    head = SynthesisedCheckout(base.root, tmp_path / "assemblies")
     shutil.copytree(base.assemblies, head.assemblies)
     path = head.assemblies / "live" / "live-text.template.json"
     template = json.loads(path.read_text())

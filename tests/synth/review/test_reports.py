@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import platform_facts
-from release.assemblies import SynthesisedTree
+from release.assemblies import SynthesisedCheckout
 from release.checkout import Checkout
 from review import markdown
 from review.files.file_review import compare_files
@@ -26,11 +26,11 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 @pytest.fixture
-def base(prod: Checkout) -> SynthesisedTree:
+def base(prod: Checkout) -> SynthesisedCheckout:
     """The repository with the synthesised stage `prod`."""
     folder = prod.root.parent / "assemblies"
     return (
-        SynthesisedTree(prod.root, folder)
+        SynthesisedCheckout(prod.root, folder)
         if folder.is_dir()
         else write_release(prod, folder, ["prod"])
     )
@@ -38,7 +38,7 @@ def base(prod: Checkout) -> SynthesisedTree:
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_report_in_the_documentation_is_current(
-    base: SynthesisedTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    base: SynthesisedCheckout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(platform_facts, "prices", REAL_PRICES)
     edits = [(path, old, new) for path, (old, new) in CHANGES[name].items()]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from release.assemblies import SynthesisedTree
+from release.assemblies import SynthesisedCheckout
 from release.build import build_release
 from release.checkout import Checkout, GitCheckout
 from review.stage_review import StageReview, review_stage
@@ -22,7 +22,7 @@ Review = Callable[..., StageReview]
 def review(tmp_path: Path) -> Review:
     def review(base: Checkout, head: Checkout, *, stage: str = "prod") -> StageReview:
         before, after = (
-            SynthesisedTree(tree.root, build_release(tree, tmp_path / side).folder)
+            SynthesisedCheckout(tree.root, build_release(tree, tmp_path / side).folder)
             for side, tree in (("base", base), ("head", head))
         )
         return review_stage(stage, before, after)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from release.assemblies import SynthesisedTree
+from release.assemblies import SynthesisedCheckout
 from release.checkout import GitCheckout
 from review.change_review import review_change
 from review.output_files import JSON, MARKDOWN, write_outputs
@@ -45,7 +45,7 @@ HARMLESS = {
 }
 
 
-def write_tree(root: Path, path: str, content: str, variable: str) -> SynthesisedTree:
+def write_tree(root: Path, path: str, content: str, variable: str) -> SynthesisedCheckout:
     """Return a clone with a file, and a template with an environment variable."""
     clone = GitCheckout(root / "tree")
     write_file(clone, "stages/prod.yaml", "region: us-east-1\n")
@@ -69,7 +69,7 @@ def write_tree(root: Path, path: str, content: str, variable: str) -> Synthesise
     }
     manifest = {"artifacts": {"prod-text": stack}}
     (assembly / "manifest.json").write_text(json.dumps(manifest))
-    return SynthesisedTree(clone.root, root / "assemblies")
+    return SynthesisedCheckout(clone.root, root / "assemblies")
 
 
 def outputs(

@@ -58,7 +58,7 @@ def dangers(path: str, content: str | None) -> list[str]:
          "the job prod delivers with --allow-older"),
         (DEPLOY, './tritonsm deliver dev --digest="$DIGEST"',
          'make deliver STAGE=dev DIGEST="$DIGEST"', "the job dev passes values to make"),
-        (DEPLOY, './tritonsm deliver dev --digest="$DIGEST"', "make deliver STAGE=dev",
+        (DEPLOY, './tritonsm deliver dev --digest="$DIGEST" --commit="$GITHUB_SHA"', "make deliver",
          "the job dev runs make with values in its environment"),
         (PULL_REQUEST, "make test\n", "make \\\n          KEEP=${{ github.head_ref }} test\n",
          "the job test passes values to make"),
