@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tritonclient.utils import np_to_triton_dtype
 
-from cli import inputs, outputs, request_parameters
+from cli import inputs, onnx_reference, outputs, request_parameters
 from cli.errors import CommandError
 from cli.external_triton import ExternalTriton
 from cli.local_option import RELEASE
@@ -120,6 +120,11 @@ def run(options: argparse.Namespace) -> int:
         answer, times = _invoke(triton, archive.name, body, content_type)
         outputs.show(answer, steps.seconds | times, as_json=options.json)
     problems = [str(finding) for finding in _output_findings(repository.entry, answer, request)]
+    if file := onnx_reference.copied_file(repository.entry):
+        differences = [*onnx_reference.differences(repository.entry, file, request, answer)]
+        problems += differences
+        if not differences:
+            print(f"{file.name} returns the same in ONNX Runtime itself", file=sys.stderr)
     if sample is not None and not options.input:
         problems += [f"{golden.FILE}: {difference}" for difference in sample.differences(answer)]
     for problem in problems:

@@ -61,7 +61,7 @@ SOURCE_RULES: tuple[Rule, ...] = (
     *(layout.no_links, layout.one_entry),
     *map(_per_model, (layout.model_names, backends.known_backends, backends.implied_backends)),
     *map(_per_model, (tensors.tensor_declarations, tensors.tensor_lists, tensors.tensor_shapes)),
-    *map(_per_model, (tensors.tensor_formats, layout.label_files)),
+    *map(_per_model, (tensors.tensor_formats, batching.priority_levels, layout.label_files)),
     *map(_per_model, (batching.batch_sizes, batching.unused_batching, batching.model_warmups)),
     *map(_per_model, (batching.ensemble_instances, batching.pinned_gpus)),
     *(ensemble_settings, large_ensembles, ensemble_maps, _per_model(layout.version_folders)),

@@ -1,4 +1,4 @@
-"""Rules for batch sizes, instance groups and warm-up samples."""
+"""Rules for batch sizes, priorities, instance groups and warm-up samples."""
 
 import os
 from collections.abc import Iterator
@@ -29,6 +29,35 @@ def batch_sizes(model: Model) -> Problems:
                 f"preferred batch size {size}: write a size from 1 to {limit}, which is "
                 "max_batch_size",
             )
+
+
+def priority_levels(model: Model) -> Problems:
+    """Default and queue policies name a priority level from 1 to `priority_levels`.
+
+    Several levels do not preserve the order of requests. Source: core src/model_config_utils.cc,
+    ValidateModelConfig.
+    """
+    batching = model.config.dynamic_batching
+    levels = batching.priority_levels
+    if not levels:
+        return
+    fix = f"write a level from 1 to {levels}, which is priority_levels"
+    if not 1 <= batching.default_priority_level <= levels:
+        yield (
+            model.field_location("dynamic_batching", "default_priority_level"),
+            f"default_priority_level is {batching.default_priority_level}: {fix}",
+        )
+    for level in sorted(batching.priority_queue_policy):
+        if not 1 <= level <= levels:
+            yield (
+                model.field_location("dynamic_batching", "priority_queue_policy"),
+                f"a queue policy has level {level}: {fix}",
+            )
+    if batching.preserve_ordering and levels > 1:
+        yield (
+            model.field_location("dynamic_batching", "preserve_ordering"),
+            f"preserve_ordering allows one priority level, not {levels}: remove one of them",
+        )
 
 
 @warning

@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
+import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
-from cli import external_triton, new_model, try_model
+from cli import external_triton, new_model, onnx_reference, try_model
 from cli.dispatch import parse_command
 from cli.external_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.tiny_models import write
@@ -90,6 +93,43 @@ def test_undeclared_output_type_is_an_error_with_line(
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith(f"error: {configs[0]}:{line_number}:")
     assert 'output "SCORE" is declared FP64, but the model returns FP32' in error
+
+
+def test_copied_onnx_file_is_compared_with_onnx_runtime(
+    models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels: dict[str, Any] = {
+        "keys_strings": ["a", "ü"],
+        "values_int64s": [1, 2],
+        "default_int64": -1,
+    }
+    graph = helper.make_graph(
+        [helper.make_node("LabelEncoder", ["X"], ["Y"], domain="ai.onnx.ml", **labels)],
+        "graph",
+        [helper.make_tensor_value_info("X", TensorProto.STRING, [None, 1])],
+        [helper.make_tensor_value_info("Y", TensorProto.INT64, [None, 1])],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
+    model = write(
+        models / "labels" / "labels",
+        {
+            "config.pbtxt": 'backend: "onnxruntime"\nmax_batch_size: 8\n'
+            'input { name: "X" data_type: TYPE_STRING dims: [ 1 ] }\n'
+            'output { name: "Y" data_type: TYPE_INT64 dims: [ 1 ] }\n',
+            "1/.keep": "",
+        },
+    )
+    (model / "1" / ".keep").unlink()
+    content = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    (model / "1" / "model.onnx").write_bytes(content.SerializeToString())
+    command = ["try", str(models / "labels"), "--input", 'X=[["a"],["ü"],["b"]]', "--json"]
+    assert parse_command(command)() == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out)["outputs"]["Y"]["data"] == [1, 2, -1]
+    assert "model.onnx returns the same in ONNX Runtime" in output.err
+    monkeypatch.setattr(onnx_reference, "_to_texts", np.flip)
+    assert parse_command(command)() == 1
+    assert "error: Y: differs from ONNX Runtime" in capsys.readouterr().err
 
 
 COUNTER = """

@@ -13,6 +13,7 @@ from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
 WARM_UP_DATA = "data_type: TYPE_FP32 dims: [ 2 ] zero_data: true"
+LEVELS = "dynamic_batching {{\n  priority_levels: 2\n  {}\n}}"
 ACCELERATOR = (
     "optimization {{ execution_accelerators {{\n  gpu_execution_accelerator {{ {} }}\n}} }}"
 )
@@ -59,6 +60,18 @@ CASES = [
     case("warm-up with a missing file", WARM_UP,
          {CONFIG: {WARM_UP_DATA: 'data_type: TYPE_FP32 dims: [ 2 ] input_data_file: "raw"'}},
          'twice/config.pbtxt:5:1: the sample of "X" is in warmup/raw, which is [model_warmups]'),
+    # Priorities
+    case("default priority above the levels", PYTHON,
+         {CONFIG: {"# FIELDS": LEVELS.format("default_priority_level: 3")}},
+         "twice/config.pbtxt:8:3: default_priority_level is 3: write a level [priority_levels]"),
+    case("queue policy above the levels", PYTHON,
+         {CONFIG: {"# FIELDS": LEVELS.format("default_priority_level: 1\n"
+                               "  priority_queue_policy { key: 3 value { max_queue_size: 4 } }")}},
+         "twice/config.pbtxt:9:3: a queue policy has level 3: write a level [priority_levels]"),
+    case("priorities that preserve the order", PYTHON,
+         {CONFIG: {"# FIELDS": LEVELS.format(
+             "default_priority_level: 1\n  preserve_ordering: true")}},
+         "twice/config.pbtxt:9:3: preserve_ordering allows one priority [priority_levels]"),
     # Accelerators
     case("unknown accelerator", ONNX,
          {CONFIG: {"# FIELDS": ACCELERATOR.format('name: "tensorrtt"')}},
