@@ -13,8 +13,8 @@ from release.checkout import Checkout
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    description = "Delete the stacks of a stage and its endpoints. The bucket of archives, its key "
-    description += "and logs are kept."
+    description = 'Delete the stacks of a stage and its endpoints. docs/stages.md, "Delete a '
+    description += 'stage", lists what is kept.'
     parser = add_command(commands, "destroy", run, description)
     parser.add_argument("stage", metavar="STAGE", help=STAGE)
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")

@@ -84,7 +84,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     add_command("rollback-stage", _roll_back, summary, "--take-over").add_argument(
         "--to",
         metavar="RELEASE",
-        help="the digest of a delivered release, or its commit; default: the last that succeeded",
+        help="the digest of a delivered release, or its commit; default: the last successful one "
+        "of another release, or of any if the newest delivery failed",
     )
     summary = "write the expected outputs of a deployed model"
     add_command("golden", _golden, summary, exit_codes=GOLDEN_EXIT_CODES).add_argument(

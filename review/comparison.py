@@ -38,7 +38,7 @@ class Comparison:
     before, after: stack name -> template.
     plan_before, plan_after: the plan, None if the stage does not exist.
     settings: stack name -> deployment settings in the cloud assembly, before and after.
-    models: the folder `models` before and after, None if its files are not available.
+    models: the folder `models` after the change, None if its files are not available.
     """
 
     stage: str
@@ -47,7 +47,7 @@ class Comparison:
     plan_before: Plan | None
     plan_after: Plan | None
     settings: tuple[StackValues, StackValues] = ({}, {})
-    models: tuple[Path | None, Path | None] = (None, None)
+    models: Path | None = None
 
     @property
     def plans(self) -> tuple[Plan, Plan]:
@@ -109,14 +109,13 @@ class Comparison:
     @property
     def stage_file(self) -> Path | None:
         """The stage's file after the change, None if it is not available."""
-        _, models = self.models
-        return models and models.parent / "stages" / f"{self.stage}.yaml"
+        return self.models and self.models.parent / "stages" / f"{self.stage}.yaml"
 
     @cached_property
     def read_models(self) -> dict[str, ReadModel]:
         """The models after the change, as the base's code reads their files."""
-        plan, (_, folder) = self.plan_after, self.models
-        return read_models(plan, folder) if plan and folder else {}
+        plan = self.plan_after
+        return read_models(plan, self.models) if plan and self.models else {}
 
     @cached_property
     def endpoints(self) -> dict[str, EndpointPair]:

@@ -53,14 +53,6 @@ class CostChange:
 
 
 @dataclass(frozen=True)
-class VolumeCharge:
-    """A charge by volume that a change adds, with the endpoint that causes it."""
-
-    charge: str
-    cause: str
-
-
-@dataclass(frozen=True)
 class Total:
     """A sum in USD; it is `complete` if all instance types have a price."""
 
@@ -119,14 +111,14 @@ def _amounts(cost: CostChange, amount: str) -> str:
     return f"{before:,}{change}"
 
 
-def volume_charges(comparison: Comparison) -> Iterator[VolumeCharge]:
-    """Yield what a change newly lets AWS charge by volume, except what every change does."""
+def volume_charges(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Yield each charge by volume that a change adds, with the endpoint that causes it."""
     for pair in comparison.endpoints.values():
         if pair.after:
             before, after = (_volume_settings(side) for side in (pair.before, pair.after))
             for charge, setting in after.items():
                 if setting and setting != before.get(charge):
-                    yield VolumeCharge(charge, pair.name)
+                    yield charge, pair.name
 
 
 def _volume_settings(endpoint: PlannedEndpoint | None) -> dict[str, object]:

@@ -124,8 +124,8 @@ class ChangeReport:
     def volume_charges(self) -> dict[str, list[str]]:
         """Charge by volume -> the endpoints or models that cause it."""
         causes: dict[str, list[str]] = {}
-        for charge in self.all_of("charges"):
-            causes.setdefault(charge.charge, []).append(charge.cause)
+        for charge, cause in self.all_of("charges"):
+            causes.setdefault(charge, []).append(cause)
         return {charge: list(dict.fromkeys(names)) for charge, names in causes.items()}
 
     def all_of(self, attribute: str) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from review.dangers import dangers
 from review.dangers.danger import Danger
 from review.endpoint_changes import EndpointChange, endpoint_changes
 from review.model_changes import ModelChange, model_changes
-from review.money import CostChange, VolumeCharge, cost_changes, volume_charges
+from review.money import CostChange, cost_changes, volume_charges
 from review.stack_differences import StackDifference
 from review.template_changes import notes
 
@@ -31,7 +31,7 @@ class StageReview:
     dangers: tuple[Danger, ...] = ()
     models: tuple[ModelChange, ...] = ()
     costs: tuple[CostChange, ...] = ()
-    charges: tuple[VolumeCharge, ...] = ()
+    charges: tuple[tuple[str, str], ...] = ()
     access: tuple[str, ...] = ()
     stacks: tuple[StackDifference, ...] = ()
     notes: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckou
         plan_before,
         plan_after,
         settings=(old.settings, new.settings),
-        models=(base.models, head.models),
+        models=head.models,
     )
     models = tuple(model_changes(comparison))
     return StageReview(

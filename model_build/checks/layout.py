@@ -6,6 +6,7 @@ import re
 from model_build import digest
 from model_build.findings import Problems, warning
 from model_build.formats import BACKENDS
+from model_build.model_config import PLATFORM_BACKENDS
 from model_build.repository import CONFIG, Model, Repository
 from model_build.source import VERSION, unconfigured_files
 
@@ -175,15 +176,21 @@ def version_files(model: Model) -> Problems:
     """Each model except an ensemble has a version folder with the file that its backend opens."""
     if model.backend not in BACKENDS:
         return
-    file = BACKENDS[model.backend].model_file_name(model.config)
+    format_ = BACKENDS[model.backend]
+    file = format_.model_file_name(model.config)
     if not model.versions and (model.directory / "1").is_dir():
         yield model.file_location("1"), f"the folder is empty: add {file}"
     elif not model.versions:
         yield model.file_location(), f"the model has no version: add a folder 1/ with {file}"
     for version in model.versions:
-        files = (file, *BACKENDS[model.backend].instead_of_file)
-        if not any(os.path.exists(model.directory / version / name) for name in files):
+        folder = model.directory / version
+        if not any((folder / name).exists() for name in (file, *format_.instead_of_file)):
+            others = "".join(
+                f', and {name} with platform: "{kind}"'
+                for kind, name in format_.other_files.items()
+                if kind in PLATFORM_BACKENDS and (folder / name).exists()
+            )
             yield (
                 model.file_location(version, file),
-                f"the file is missing: the {model.backend} backend opens it",
+                f"the file is missing: the {model.backend} backend opens it{others}",
             )

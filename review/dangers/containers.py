@@ -13,7 +13,7 @@ ADDITIONAL_ARGUMENTS = "SAGEMAKER_TRITON_ADDITIONAL_ARGS"
 AMOUNT = r"-?[\d.]+|true|false"
 HARMLESS_OPTION = re.compile(rf"--[a-z-]+(=({AMOUNT}|[a-z]+,[a-z-]+=\d+|\d+:\d+))?|{AMOUNT}", re.I)
 """Options with amounts: they name no file, host or model."""
-HARMLESS_VALUE = re.compile(r"[\w-]{0,40}")
+HARMLESS_VALUE = re.compile(rf"[\w-]{{0,40}}|{AMOUNT}")
 """Texts that are no path, host, module or command."""
 CODE_VARIABLES = re.compile(r"PYTHON|LD_|PATH$|BROWSER$")
 """Names of variables that select code with any text."""

@@ -1,7 +1,7 @@
 """Resources of two logical IDs that are one object in AWS."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from itertools import islice, product
@@ -74,8 +74,13 @@ def shared_identities(comparison: Comparison) -> Iterator[Danger]:
                 f"{new.type} {old[0]}/{old_path} ({old[1]}): is one object in AWS with the new "
                 f"{path} ({properties}): {effect}. {remedy}",
                 group=f"{new.stack}.{new.type}",
+                explains=_is_deletion(f"{old[0]}.{old_path}"),
             )
             break
+
+
+def _is_deletion(subject: str) -> Callable[[Danger], bool]:
+    return lambda danger: danger.rule == "replaced_resources" and danger.subject == subject
 
 
 def _owners(

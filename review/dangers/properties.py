@@ -67,11 +67,6 @@ ROWS = (
     # SageMaker API reference, CreateModel, EnableNetworkIsolation; ProductionVariant
     Loss("AWS::SageMaker::Model", "EnableNetworkIsolation", is_on,
         "lost_safeguards", "its container has network access"),
-    Loss("AWS::SageMaker::EndpointConfig", "*.EnableSSMAccess", is_off,
-        "lost_safeguards", "allows login to instances through Systems Manager"),
-    # Application Auto Scaling API reference, RegisterScalableTarget
-    Loss("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState*", is_off,
-        "lost_safeguards", "scaling is suspended"),
     Loss("AWS::SageMaker::EndpointConfig", "DataCaptureConfig.EnableCapture", is_on,
         "lost_logging", "requests are no longer captured"),
     # S3 user guide: Versioning, ServerLogs, access-control-block-public-access

@@ -73,9 +73,10 @@ class Operator:
     def __init__(self, repository: Repository, folder: Path) -> None:
         self._repository, self._folder = repository, folder
 
-    def run_section(self, heading: str, endpoint: str) -> str:
+    def run_section(self, heading: str, endpoint: str, count: int = 0) -> str:
         """Run the commands of a section, which must succeed; return their output."""
         variables = {"STAGE": "live", "NAME": f"live-{endpoint}", "VARIANT": "AllTraffic"}
+        variables["COUNT"] = str(count)
         return run_script(self._repository, self._folder, script(heading), variables)
 
 
@@ -106,7 +107,7 @@ def instances(endpoint: str) -> int:
 def test_slow_model_gets_more_instances(operator: Operator) -> None:
     with call_repeatedly(lambda: call("slow")):
         eventually(lambda: is_in_alarm("p99 model latency"))
-        output = operator.run_section("LatencyP50, LatencyP99", "math")
+        output = operator.run_section("LatencyP50, LatencyP99", "math", count=3)
     assert "critical: p99 model latency of live-math" in output
     assert instances("math") == 3
 
@@ -125,7 +126,7 @@ def test_full_disk_gets_new_instances(operator: Operator) -> None:
 
     with call_repeatedly(report_full_disk):
         eventually(lambda: is_in_alarm("critical: storage in use"))
-        output = operator.run_section("Disk", "math")
+        output = operator.run_section("Disk", "math", count=4)
     assert "critical: storage in use of live-math" in output
     assert instances("math") == 4
 

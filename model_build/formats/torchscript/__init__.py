@@ -241,12 +241,16 @@ def aoti_batches(model: Model) -> Problems:
     The backend returns the rows of all merged requests to each of them. Measured with
     pytorch_backend r26.05, built for the CPU; its README says that batches are not supported yet.
     """
-    if model.config.platform == AOTI_PLATFORM and model.config.HasField("dynamic_batching"):
+    config = model.config
+    if (
+        config.platform == AOTI_PLATFORM
+        and config.max_batch_size
+        and config.HasField("dynamic_batching")
+    ):
         yield (
             model.field_location("dynamic_batching"),
-            "up to 26.05, each caller of a merged batch gets the rows of all callers: remove "
-            "dynamic_batching; for requests of several rows, write max_batch_size: 0 and dims "
-            "that begin with -1",
+            "up to 26.05, each caller of a merged batch gets the rows of all callers: remove it, "
+            "and write max_batch_size: 0 and dims that begin with -1",
         )
 
 

@@ -276,7 +276,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "scale-out suspended": (
         put("Scaling", "SuspendedState", {"DynamicScalingOutSuspended": True}),
-        "lost_safeguards: ... suspended: SuspendedState.DynamicScalingOutSuspended: none -> true",
+        "unknown_resources: ... SuspendedState.DynamicScalingOutSuspended: none -> true",
     ),
     # access
     "function role with more permissions": (
@@ -303,7 +303,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "SSM access to instances": (
         put(*VARIANT, "EnableSSMAccess", True),
-        "lost_safeguards: ... ProductionVariants.EnableSSMAccess of AllTraffic: none -> true",
+        "unknown_resources: ... ProductionVariants.EnableSSMAccess of AllTraffic: none -> true",
     ),
     "update guard deleted": (
         drop("Guard"),

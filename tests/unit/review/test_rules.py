@@ -153,6 +153,7 @@ VARIABLES = [
     ("HTTPS_PROXY", "evil.example.com:3128", 1),
     ("PYTHONWARNINGS", "ignore", 1),
     ("OMP_NUM_THREADS", "4", 0),
+    ("THRESHOLD", "0.5", 0),
     ("LANGUAGE", "de-DE", 0),
 ]
 """Name, value, and number of dangers."""

@@ -1,6 +1,6 @@
 """Invalid folders, files and names of models."""
 
-from tests.unit.model_build.checks.cases.bases import ENSEMBLE, MODEL, ONNX, PYTHON
+from tests.unit.model_build.checks.cases.bases import ENSEMBLE, MODEL, ONNX, PYTHON, TORCHSCRIPT
 from tests.unit.model_build.checks.cases.case import Link, case
 
 CONFIG = "twice/config.pbtxt"
@@ -76,6 +76,10 @@ CASES = [
          "twice/1: the folder is empty: add model.py [version_files]"),
     case("version 2 without a model file", PYTHON, {"twice/2/words.txt": ""},
          "twice/2/model.py: the file is missing: the python backend opens it [version_files]"),
+    case("AOTInductor package without its platform", TORCHSCRIPT,
+         {"twice/1/model.pt": None, "twice/1/model.pt2": ""},
+         "twice/1/model.pt: the file is missing: the pytorch backend opens it, and model.pt2 with "
+         'platform: "torch_aoti" [version_files]'),
     case("missing default_model_filename", PYTHON,
          {CONFIG: {"# FIELDS": 'default_model_filename: "twice.py"'}},
          "twice/1/twice.py: the file is missing: the python backend opens it [version_files]"),
