@@ -21,14 +21,13 @@ import cfnlint
 import platform_facts
 from cli.parsers import STAGE, add_command
 from delivery.permissions import NAMED_RESOURCES, principals
+from delivery.preflight.checks import qualifier_of, required_bootstraps
 from model_build.commands.arguments import Commands
 from release.checkout import Checkout
 from release.templates import templates
 
 DEPLOYERS = ("delivery", "preflight", "report", "status")
 """The principals of the ledger whose permissions a person who deploys needs."""
-DEFAULT_QUALIFIER = "hnb659fds"
-"""The CDK's (https://docs.aws.amazon.com/cdk/v2/guide/bootstrapping-customizing.html)."""
 FEATURES = (None, "inference components", "preflight")
 MAX_POLICY = 6144
 """Characters of a managed policy, without white space (IAM user guide, reference_iam-quotas)."""
@@ -79,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
             for template in templates(Path(assembly)).values()
             for resource in template["Resources"].values()
         }
-    qualifier = file.existing.get("bootstrap_qualifier", DEFAULT_QUALIFIER)
+        qualifier = qualifier_of(next(iter(required_bootstraps(Path(assembly)))))
     policies = {"deployer": deployer_policy(stage, file.region, account, qualifier)}
     iam = f"arn:{platform_facts.region(file.region).partition}:iam::{account}:"
     execution = execution_policies(types, stage, iam=iam, existing=file.existing)

@@ -93,6 +93,22 @@ def stack_template(cloudformation: "CloudFormationClient", stack: str) -> Templa
     return template
 
 
+def physical_ids(cloudformation: "CloudFormationClient", stack: str) -> dict[str, str]:
+    """Return logical id -> physical id of the resources of a stack; empty without a stack."""
+    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)
+    try:
+        return {
+            summary["LogicalResourceId"]: summary["PhysicalResourceId"]
+            for page in pages
+            for summary in page["StackResourceSummaries"]
+            if summary.get("PhysicalResourceId") and summary["ResourceStatus"] != "DELETE_COMPLETE"
+        }
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":
+            raise
+        return {}
+
+
 def endpoint_description(
     sagemaker: "SageMakerClient", name: str
 ) -> "DescribeEndpointOutputTypeDef | None":

@@ -1,39 +1,52 @@
-"""What differs from the last delivery: deploys by hand, and changed endpoints, catalogs, archives.
+"""What differs from the last delivery: deploys by hand, deleted and changed resources.
 
 CloudFormation compares templates, so a deploy does not notice changed resources. `cdk drift` asks
-CloudFormation to read most of them; it leaves out inline policies of roles.
+CloudFormation to read them, which takes minutes and a permission for each, and leaves out inline
+policies; the local SageMaker's CloudFormation checks hardly any type. What is compared here:
+endpoints, catalog, archives, that log groups exist, inline policies of roles, and the policies of
+buckets and KMS keys. Other changes by hand, such as a bucket's life cycle or an alarm's threshold,
+are not.
 """
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import boto3
+from botocore.exceptions import ClientError
 
-from delivery.aws import stack_template
-from delivery.bucket import ArchiveBucket
+from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
+from delivery.bucket import ArchiveBucket, stack_name
 from delivery.catalog import Entries, deployed_entries, differences
 from delivery.errors import NotDelivered, Unfinished
-from delivery.state import MISSING, endpoint_fault, incomplete_stacks
+from delivery.state import MISSING as MISSING_STACK
+from delivery.state import endpoint_fault, incomplete_stacks
 from plan import stage_record
 from plan.document import EndpointSettings
 from plan.stage_record import DELIVER, ROLLBACK, DeliveryOutcome, Event
-from release.templates import Template
+from release.templates import Template, resources
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
+MISSING = ("NoSuchEntity", "NoSuchBucketPolicy", "NoSuchBucket", "NotFoundException")
+"""Error codes of IAM, S3 and KMS for a missing resource or policy."""
+ROOT_OF_ACCOUNT = re.compile(r"arn:[\w-]+:iam::(\d{12}):root")
+"""Principals of this form and account ids are the same (IAM user guide, principals)."""
+
 
 @dataclass(frozen=True)
 class LiveDifference:
-    """A difference, and the command that shows or removes it."""
+    """A difference, and the command, or the section of the runbook, that shows or removes it."""
 
     subject: str
     text: str
-    command: str
+    command: str = "docs/runbook.md, Permissions are missing"
 
 
 def live_differences(
@@ -54,15 +67,21 @@ def live_differences(
     names = sorted({*endpoints, *expected})
     statuses = incomplete_stacks(cloudformation, names)
     deliver = f"make deliver STAGE={stage}"
+    models = stack_name(stage)
+    if not incomplete_stacks(cloudformation, [models]) and (
+        template := stack_template(cloudformation, models)
+    ):
+        yield from manual_changes(session, models, template)
     for name in names:
         status = statuses.get(name)
-        if status == MISSING:
+        if status == MISSING_STACK:
             if name in expected:
                 yield LiveDifference(name, "the stack does not exist: it was deleted", deliver)
         elif status:
             command = f"aws cloudformation describe-stack-events --stack-name {name}"
             yield LiveDifference(name, f"the stack is {status}", command)
         elif template := stack_template(cloudformation, name):
+            yield from manual_changes(session, name, template)
             yield from _endpoint_differences(session, stage, name, template, archives)
 
 
@@ -103,6 +122,108 @@ def _missing_archives(
                     yield entry["model"], f"s3://{bucket.name}/{key} does not exist"
             except NotDelivered as error:  # its SHA-256 is not the manifest's
                 yield entry["model"], str(error)
+
+
+def manual_changes(
+    session: boto3.Session, stack: str, template: Template
+) -> Iterator[LiveDifference]:
+    """Yield the changes of a stack with this template; a missing permission is one, too."""
+    try:
+        yield from _manual_changes(session, stack, template)
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in DENIED:
+            raise
+        text = f"log groups and policies are not compared: {failure_reason(error)}"
+        yield LiveDifference(stack, text, 'docs/security.md, "Permissions"')
+
+
+def _manual_changes(
+    session: boto3.Session, stack: str, template: Template
+) -> Iterator[LiveDifference]:
+    ids = physical_ids(client(session, "cloudformation"), stack)
+    logs, iam = client(session, "logs"), client(session, "iam")
+    s3, kms = client(session, "s3"), client(session, "kms")
+    for name, _ in resources(template, "AWS::Logs::LogGroup"):
+        groups = logs.describe_log_groups(logGroupNamePrefix=ids[name])["logGroups"]
+        if ids[name] not in {group["logGroupName"] for group in groups}:
+            command = f"aws logs create-log-group --log-group-name {ids[name]}"
+            yield LiveDifference(ids[name], "the log group was deleted", command)
+    for _, policy in resources(template, "AWS::IAM::Policy"):
+        document, policy_name = policy["PolicyDocument"], policy["PolicyName"]
+        for role in (ids[reference["Ref"]] for reference in policy["Roles"]):
+            read = partial(iam.get_role_policy, RoleName=role, PolicyName=policy_name)
+            yield from _compare(f"inline policy {policy_name} of {role}", document, read)
+    for _, policy in resources(template, "AWS::S3::BucketPolicy"):
+        bucket = ids[policy["Bucket"]["Ref"]]
+        read = partial(s3.get_bucket_policy, Bucket=bucket)
+        yield from _compare(f"policy of bucket {bucket}", policy["PolicyDocument"], read)
+    for name, key in resources(template, "AWS::KMS::Key"):
+        read = partial(kms.get_key_policy, KeyId=ids[name], PolicyName="default")
+        yield from _compare(f"policy of key {ids[name]}", key["KeyPolicy"], read)
+
+
+def _compare(subject: str, expected: Any, read: Callable[[], Any]) -> Iterator[LiveDifference]:
+    """Yield whether a policy, which a function reads, is missing or different."""
+    try:
+        answer = read()
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in MISSING:
+            raise
+        yield LiveDifference(subject, "was deleted")
+        return
+    live = answer.get("PolicyDocument") or answer["Policy"]
+    document = json.loads(live) if isinstance(live, str) else live
+    if not _matches(_statements(expected), _statements(document)):
+        yield LiveDifference(subject, "differs from the deployed template")
+
+
+def _statements(document: Any) -> list[Any]:
+    statements = document["Statement"]
+    return statements if isinstance(statements, list) else [statements]
+
+
+def _matches(expected: Any, live: Any) -> bool:
+    """Return whether a live value can be that of a template; its references match any text.
+
+    A list of one is equal to its element, and lists are compared in any order, as IAM does.
+    """
+    if isinstance(live, list) and len(live) == 1 and not isinstance(expected, list):
+        (live,) = live
+    if isinstance(expected, dict) and len(expected) == 1:
+        ((function, argument),) = expected.items()
+        if function == "Fn::Join":
+            parts = [part if isinstance(part, str) else None for part in argument[1]]
+            pattern = re.escape(argument[0]).join(
+                ".*" if part is None else re.escape(part) for part in parts
+            )
+            return isinstance(live, str) and re.fullmatch(pattern, live) is not None
+        if function == "Ref" or function.startswith("Fn::"):
+            return isinstance(live, str)
+    if isinstance(expected, list) or isinstance(live, list):
+        first, second = _list(expected), list(_list(live))
+        for item in first:
+            match = next(
+                (number for number, other in enumerate(second) if _matches(item, other)), None
+            )
+            if match is None:
+                return False
+            second.pop(match)
+        return not second
+    if isinstance(expected, dict) and isinstance(live, dict):
+        return expected.keys() == live.keys() and all(
+            _matches(value, live[name]) for name, value in expected.items()
+        )
+    return _scalar(expected) == _scalar(live)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _scalar(value: Any) -> str:
+    """Return a text: policies may have booleans and numbers as such, or as texts."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return ROOT_OF_ACCOUNT.sub(r"\1", text)
 
 
 def template_digests(

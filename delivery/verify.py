@@ -10,6 +10,7 @@ from delivery import smoke
 from delivery.aws import stack_template
 from delivery.catalog import check_catalog_after, describe_unbuilt, unbuilt_models
 from delivery.deploy import StageDeployment
+from delivery.drift import manual_changes
 from delivery.errors import (
     EndpointLost,
     FaultyDeployment,
@@ -20,7 +21,7 @@ from delivery.errors import (
     raise_unfinished,
 )
 from delivery.state import endpoint_fault, incomplete_stacks, wait_for_stacks
-from delivery.steps import step
+from delivery.steps import say, step
 from endpoint_client import EndpointError
 from release.templates import Template
 
@@ -77,6 +78,9 @@ def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
                 )
                 if result.wrong_answers:
                     raise FaultyDeployment("\n  ".join(result.wrong_answers))
+            for stack, template in assembly.templates.items():
+                for change in manual_changes(deployment.session, stack, template):
+                    say(f"! {change.subject}: {change.text}: {change.command}")
     except (ClientError, EndpointError) as error:
         if isinstance(error, ClientError) or is_caller_error(error):
             raise Unfinished(f"{NOT_VERIFIED}: {explain_error(error)}") from error

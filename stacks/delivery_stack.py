@@ -22,6 +22,10 @@ BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
     "iam:ListRoles",
     "lambda:GetAccountSettings",
+    "logs:DescribeLogGroups",
+    "sagemaker:DescribeEndpoint",
+    "sagemaker:DescribeEndpointConfig",
+    "sagemaker:ListEndpoints",
     "servicequotas:ListAWSDefaultServiceQuotas",
     "servicequotas:ListServiceQuotas",
 )
@@ -29,8 +33,9 @@ ACCOUNT_WIDE = (
 
 STAGES = "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
 BUCKETS = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
-PREFLIGHT = "The delivery reads quotas and one role of the account."
+PREFLIGHT = "The delivery reads quotas, all endpoints and one role of the account."
 LISTS = "Lists of models are assets, whose names change with their content."
+POLICIES = "Deliveries name policies of the stage that were changed by hand."
 IMAGES = "The Triton images of AWS are in accounts that differ between regions."
 
 
@@ -93,7 +98,7 @@ class DeliveryStack(Stack):
             actions = ["sagemaker:DescribeInferenceComponent", "sagemaker:InvokeEndpoint"]
             allow(deploy, actions, names, STAGES)
         self._allow_archives(deploy, stage_name, delivery.promotes_from, existing.kms_key_arn)
-        self._allow_preflight(deploy, images)
+        self._allow_preflight(deploy, stage_name, qualifier, images)
 
     def _identity_provider(self, *, exists: bool) -> iam.IOidcProvider:
         if exists:
@@ -124,6 +129,7 @@ class DeliveryStack(Stack):
             "cloudformation:DescribeStackResource",
             "cloudformation:DescribeStacks",
             "cloudformation:GetTemplate",
+            "cloudformation:ListStackResources",
         ]
         allow(role, actions, [self._arn("cloudformation", f"stack/{stage}-*")], STAGES)
 
@@ -170,8 +176,10 @@ class DeliveryStack(Stack):
         functions = [self._arn("lambda", f"function:{name}") for name in build_functions(stage)]
         allow(role, ["lambda:InvokeFunction"], functions)
 
-    def _allow_preflight(self, role: iam.IRole, own_images: Sequence[str]) -> None:
-        """Allow the read-only checks of the account before a deploy.
+    def _allow_preflight(
+        self, role: iam.IRole, stage: str, qualifier: str, own_images: Sequence[str]
+    ) -> None:
+        """Allow the read-only checks of the account, before and after a deploy.
 
         If a permission is missing, the delivery reports it and continues.
         """
@@ -180,7 +188,15 @@ class DeliveryStack(Stack):
         allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
         references = map(platform_facts.ImageReference.parse, own_images)
         if arns := sorted({image.repository_arn(self.partition) for image in references}):
-            allow(role, ["ecr:BatchGetImage"], arns)
+            allow(role, ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"], arns)
+        for action, name in {
+            "iam:GetRolePolicy": self._arn("iam", f"role/{stage}-*"),
+            "kms:GetKeyPolicy": self._arn("kms", "key/*"),
+            "s3:GetBucketPolicy": self._arn("s3", f"{stage}-*"),
+        }.items():
+            allow(role, [action], [name], POLICIES)
+        versions = [self._arn("ssm", f"parameter/cdk-bootstrap/{qualifier}/version")]
+        allow(role, ["ssm:GetParameter"], versions)
 
     def _arn(self, service: str, resource: str, *, account: str | None = None) -> str:
         """Return an ARN; ARNs of IAM have no region, ARNs of S3 have no region and no account."""

@@ -1,9 +1,5 @@
-"""Check the subnets and the key that a stage's file names under `existing`.
-
-A subnet without a route to S3, or a key without permissions, fails only when instances or builds
-load archives. CloudFormation and SageMaker refuse other resources before an endpoint changes: a
-security group of another VPC, a missing role, boundary or bucket.
-"""
+"""Check the resources that a stage's file names under `existing`: network, key, role, boundary,
+bucket."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -16,7 +12,10 @@ from delivery.aws import failure_reason
 from delivery.preflight.account import Account, CheckFinding, ok, refused, unknown
 from platform_facts.rules import checked_yaml
 
-NOT_FOUND = ("NotFoundException", "InvalidSubnetID.NotFound")
+NOT_FOUND = (
+    *("404", "NoSuchBucket", "NoSuchEntity", "NotFoundException"),
+    *("InvalidGroup.NotFound", "InvalidGroupId.Malformed", "InvalidSubnetID.NotFound"),
+)
 """Error codes for a resource that does not exist in the account and region."""
 ADDRESSES = 2
 """Private addresses that a subnet needs for each instance (SageMaker developer guide, host-vpc)."""
@@ -24,12 +23,15 @@ KEY_ACTIONS = ("kms:Decrypt", "kms:GenerateDataKey")
 
 
 def check(account: Account) -> Iterator[CheckFinding]:
-    """Check the keys of the section that are there."""
+    """Check every key of the section; AWS is asked only about keys that are there."""
     existing = account.tree.stage(account.stage).existing
     if existing.get("vpc_id"):
         yield from _checked(account, "subnet_ids", _check_subnets)
-    if existing.get("kms_key_arn"):
-        yield from _checked(account, "kms_key_arn", _check_key)
+    if existing.get("security_group_ids"):
+        yield from _checked(account, "security_group_ids", _check_groups)
+    for key, function in _CHECKS.items():
+        if existing.get(key):
+            yield from _checked(account, key, function)
 
 
 Faults = Iterator[tuple[str, str]]
@@ -110,6 +112,14 @@ def _route_table(tables: list[dict[str, Any]], subnet: str) -> dict[str, Any]:
     return by_subnet.get(subnet) or by_subnet["main"]
 
 
+def _check_groups(account: Account, ids: list[str]) -> Faults:
+    vpc = account.tree.stage(account.stage).existing.get("vpc_id")
+    for group in account.client("ec2").describe_security_groups(GroupIds=ids)["SecurityGroups"]:
+        if group["VpcId"] != vpc:
+            name = group["GroupId"]
+            yield f"{name} is in {group['VpcId']}, not in {vpc}", "write groups of vpc_id"
+
+
 def _check_key(account: Account, arn: str) -> Faults:
     kms = account.client("kms")
     key = kms.describe_key(KeyId=arn)["KeyMetadata"]
@@ -144,3 +154,37 @@ def _lets_iam_decide(statement: dict[str, Any], root: str) -> bool:
         and bool({root, root.split(":")[4], "*"} & set(names))
         and bool(is_complete)
     )
+
+
+def _check_role(account: Account, arn: str) -> Faults:
+    name = arn.rpartition("/")[2]
+    role = account.client("iam").get_role(RoleName=name)["Role"]
+    if role["Arn"] != arn:
+        yield f"the role {name} has the ARN {role['Arn']}", f"write {role['Arn']}"
+    if "sagemaker.amazonaws.com" not in json.dumps(role["AssumeRolePolicyDocument"]):
+        yield (
+            "SageMaker may not assume the role",
+            "allow sts:AssumeRole to sagemaker.amazonaws.com in its trust policy",
+        )
+
+
+def _check_boundary(account: Account, name: str) -> Faults:
+    partition = account.caller.arn.split(":")[1]
+    arn = f"arn:{partition}:iam::{account.caller.account}:policy/{name}"
+    account.client("iam").get_policy(PolicyArn=arn)
+    yield from ()
+
+
+def _check_bucket(account: Account, name: str) -> Faults:
+    response = account.client("s3").head_bucket(Bucket=name)
+    region = response.get("BucketRegion", account.region)
+    if region != account.region:
+        yield f"the bucket is in {region}", f"write a bucket in {account.region}"
+
+
+_CHECKS: dict[str, Callable[[Account, Any], Faults]] = {
+    "kms_key_arn": _check_key,
+    "execution_role_arn": _check_role,
+    "permissions_boundary": _check_boundary,
+    "capture_bucket": _check_bucket,
+}

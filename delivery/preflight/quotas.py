@@ -5,14 +5,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from delivery.aws import endpoint_description
+from botocore.exceptions import ClientError
+
+from delivery.aws import DENIED, endpoint_description, failure_reason
 from delivery.preflight.account import Account, CheckFinding, ok, refused, unknown
 
 ALL_INSTANCES = "Number of instances across active endpoints"
 """The quota on the instances of all endpoints, named as in CreateEndpoint's errors
 (https://github.com/aws/sagemaker-python-sdk/issues/908 has the error for one type)."""
+STATUSES_WITHOUT_INSTANCES = ("Failed", "OutOfService", "Deleting")
+"""Statuses of endpoints without instances; it is undocumented whether they count for a quota."""
 PAGE_SIZE = 100
-"""The maximum page size of the lists of quotas (API reference)."""
+"""The maximum page size of ListEndpoints and of the lists of quotas (API references)."""
 
 
 def instances_quota(instance_type: str) -> str:
@@ -38,23 +42,31 @@ class AccountQuota:
 def check_instances(account: Account) -> Iterator[CheckFinding]:
     """Compare the quotas on endpoint instances with those that this deploy starts.
 
-    Refused is what the stage's new endpoints need, without other endpoints of the account. The
-    instances of an update and of scaling are only named: a SageMaker that refuses them
-    (ResourceLimitExceeded) changes nothing. All instances of a variant count for each of its types.
-    No source documents a quota on the number of endpoints. An amount above AWS's default is
-    unknown, not refused: it is undocumented whether the default limits an account without an
-    applied value.
+    Refused is what new endpoints need. The instances of an update and of scaling are only named: a
+    SageMaker that refuses them (ResourceLimitExceeded) changes nothing. All instances of a variant
+    count for each of its types. No source documents a quota on the number of endpoints. An amount
+    above AWS's default is unknown, not refused: it is undocumented whether the default limits an
+    account without an applied value.
     """
-    started, maximum = Counter[str](), Counter[str]()
+    errors: dict[str, str] = {}
+    running_by_endpoint = dict(_running_instances(account.client("sagemaker"), errors))
+    running, started, maximum = Counter[str](), Counter[str](), Counter[str]()
+    for counts in running_by_endpoint.values():
+        running.update(counts)
+    maximum.update(running)
     for endpoint in (planned.settings for planned in account.plan.endpoints.values()):
-        is_new = endpoint_description(account.client("sagemaker"), endpoint.name) is None
+        own, needed = running_by_endpoint.get(endpoint.name), Counter[str]()
         for variant in endpoint.variants.values():
             for quota in (*map(instances_quota, variant.instance_types), ALL_INSTANCES):
-                maximum[quota] += max(variant.instances.maximum, 2 * variant.initial_count)
-                started[quota] += variant.initial_count if is_new else 0
+                needed[quota] += max(variant.instances.maximum, 2 * variant.initial_count)
+                started[quota] += 0 if own else variant.initial_count
+        for quota, count in needed.items():
+            own_count = own[quota] if own else 0
+            maximum[quota] += max(count, 2 * own_count) - own_count
     quotas = _quotas(account.client("service-quotas"))
     for subject in sorted(started):
-        message = f"this deploy starts {started[subject]}"
+        amount = running[subject] + started[subject] if started[subject] else 0
+        message = f"{running[subject]} run, this deploy starts {started[subject]}"
         message += f", updates and scaling up to {maximum[subject]} in all"
         limit = quotas.get(subject)
         if limit is None:
@@ -62,13 +74,15 @@ def check_instances(account: Account) -> Iterator[CheckFinding]:
             continue
         request = "aws service-quotas request-service-quota-increase --service-code sagemaker "
         request += f"--quota-code {limit.code} --desired-value {maximum[subject]}"
-        if started[subject] > limit.value:
+        if amount > limit.value:
             verdict = refused if limit.applied else unknown
             yield verdict(subject, f"{limit}; {message}", request)
         else:
             yield ok(
                 subject, f"{limit}; {message}", request if maximum[subject] > limit.value else ""
             )
+    for name, error in errors.items():
+        yield unknown(name, f"{error}: its instances are not counted")
 
 
 def _quotas(service_quotas: Any) -> dict[str, AccountQuota]:
@@ -86,3 +100,49 @@ def _quotas(service_quotas: Any) -> dict[str, AccountQuota]:
         )
         for quota in page["Quotas"]
     }
+
+
+def _running_instances(
+    sagemaker: Any, errors: dict[str, str]
+) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield the name of each endpoint of the account, and its instances by quota.
+
+    If AWS denies access or the configuration was deleted, the reason is added to `errors`.
+    """
+    pages = sagemaker.get_paginator("list_endpoints")
+    for page in pages.paginate(PaginationConfig={"PageSize": PAGE_SIZE}):
+        for name in (summary["EndpointName"] for summary in page["Endpoints"]):
+            instances = Counter[str]()
+            try:
+                if description := endpoint_description(sagemaker, name):
+                    instances = _instances(sagemaker, description)
+            except ClientError as error:
+                if error.response["Error"]["Code"] not in (*DENIED, "ValidationException"):
+                    raise
+                errors[name] = failure_reason(error)
+            quotas = {instances_quota(kind): count for kind, count in instances.items()}
+            yield name, Counter({**quotas, ALL_INSTANCES: instances.total()})
+
+
+def _instances(sagemaker: Any, description: Any) -> Counter[str]:
+    """Return the instances of an endpoint. Raise `ClientError` if its configuration was deleted.
+
+    While a variant scales, the count is the larger of the current and the desired count.
+    """
+    instances = Counter[str]()
+    if description["EndpointStatus"] in STATUSES_WITHOUT_INSTANCES:
+        return instances
+    config = sagemaker.describe_endpoint_config(
+        EndpointConfigName=description["EndpointConfigName"]
+    )
+    types = {
+        variant["VariantName"]: variant.get("InstanceType")
+        for variant in config["ProductionVariants"]
+    }
+    for variant in description.get("ProductionVariants", ()):
+        for pool in variant.get("InstancePools", ()):
+            instances[pool["InstanceType"]] += pool["CurrentInstanceCount"]
+        if instance_type := types.get(variant["VariantName"]):  # a serverless variant has none
+            current, desired = variant.get("CurrentInstanceCount", 0), "DesiredInstanceCount"
+            instances[instance_type] += max(current, variant.get(desired, 0))
+    return instances

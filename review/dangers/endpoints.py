@@ -13,6 +13,9 @@ from review.endpoint_changes import limits_text
 from review.model_changes import model_changes
 from review.values import falls_sharply, rises_sharply
 
+TARGETS = ("max_rps", "concurrency", "gpu_percent", "cpu_percent")
+"""Keys of a stage's scaling with a target."""
+
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
     """An endpoint is removed from the app, or renamed.
@@ -172,7 +175,7 @@ def _variants(
 def lost_scaling(comparison: Comparison) -> Iterator[Danger]:
     """In production, a variant is no longer scaled, or is scaled later, or a limit falls.
 
-    A limit that falls to a third for ever is a danger, and a target that becomes five times as high.
+    A limit that falls to a third for ever is a danger, and a target five times as high.
     """
     yield from _weaker_targets(comparison)
     for pair, name, old, new in _variants(comparison):
@@ -203,24 +206,21 @@ def lost_scaling(comparison: Comparison) -> Iterator[Danger]:
 def _weaker_targets(comparison: Comparison) -> Iterator[Danger]:
     """Yield targets of scaling that become five times as high, or are removed."""
     for before, after in comparison.common_endpoints if comparison.is_production else ():
-        old, new = (
-            {
-                name: value
-                for name, value in (side.settings.settings.get("scaling") or {}).items()
-                if isinstance(value, int | float) and name not in ("min_count", "max_count")
-            }
-            for side in (before, after)
-        )
+        old, new = (_scaling_targets(side) for side in (before, after))
         changes = [
             f"{name}: {old[name]:g} -> {f'{new[name]:g}' if name in new else 'none'}"
             for name in old
-            if "cooldown" not in name
-            and ((name not in new and new) or rises_sharply(old[name], new.get(name, 0)))
+            if ((name not in new and new) or rises_sharply(old[name], new.get(name, 0)))
         ]
         if changes:
             name = after.settings.name
             text = f"{name} scales out later, or no longer by this metric: {', '.join(changes)}"
             yield Danger(f"{name}.targets", text)
+
+
+def _scaling_targets(endpoint: PlannedEndpoint) -> dict[str, float]:
+    scaling: Any = endpoint.settings.settings.get("scaling") or {}
+    return {name: scaling[name] for name in TARGETS if isinstance(scaling.get(name), int | float)}
 
 
 def _limits_by_schedules(endpoint: PlannedEndpoint) -> tuple[int, int] | None:

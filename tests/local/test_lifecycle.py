@@ -183,6 +183,32 @@ def test_rollback_uses_the_old_archive(deployed: Checkout, client: EndpointClien
     predict(client, "twice")
 
 
+def test_status_names_log_groups_and_policies_changed_by_hand(deployed: Checkout) -> None:
+    def differences() -> dict[str, str]:
+        with chdir(deployed.path):
+            finished = run_as("status", tritonsm, "status", "local", "--json")
+        report = json.loads(finished.stdout)
+        assert report["denied"] == []
+        return {row["subject"]: row["text"] for row in report["differences"]}
+
+    assert differences() == {}
+    logs, iam, s3 = boto3.client("logs"), boto3.client("iam"), boto3.client("s3")
+    group, bucket = "/aws/sagemaker/Endpoints/local-text", models_bucket("local")
+    roles = [role["RoleName"] for role in iam.list_roles()["Roles"]]
+    (role,) = (name for name in roles if name.startswith("local-text-EndpointRole"))
+    (policy,) = iam.list_role_policies(RoleName=role)["PolicyNames"]
+    document = json.loads(s3.get_bucket_policy(Bucket=bucket)["Policy"])
+    logs.delete_log_group(logGroupName=group)
+    iam.delete_role_policy(RoleName=role, PolicyName=policy)
+    document["Statement"].pop()
+    s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps(document))
+    assert differences() == {
+        group: "the log group was deleted",
+        f"inline policy {policy} of {role}": "was deleted",
+        f"policy of bucket {bucket}": "differs from the deployed template",
+    }
+
+
 def test_destroy_keeps_archives_and_stops_triton(
     deployed: Checkout, local_sagemaker: LocalSageMaker
 ) -> None:

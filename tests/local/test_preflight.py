@@ -66,7 +66,7 @@ def test_stage_within_the_quota_is_ok(app: Checkout) -> None:
     assert (code, refused_messages(rows)) == (0, {})
     assert (
         rows[M5_QUOTA]["message"]
-        == "quota 2; this deploy starts 2, updates and scaling up to 4 in all"
+        == "quota 2; 0 run, this deploy starts 2, updates and scaling up to 4 in all"
     )
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:24.09-py3-cpu"
     assert rows[image]["message"] == "exists and can be pulled"
@@ -79,7 +79,7 @@ def test_low_quota_and_missing_image_fail(app: Checkout) -> None:
     assert code == 1
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:26.03-py3-cpu"
     assert refused_messages(rows) == {
-        M5_QUOTA: "quota 2; this deploy starts 3, updates and scaling up to 6 in all",
+        M5_QUOTA: "quota 2; 0 run, this deploy starts 3, updates and scaling up to 6 in all",
         image: "repository sagemaker-tritonserver of registry 763104351884 has no tag "
         "26.03-py3-cpu",
     }
@@ -91,11 +91,11 @@ def test_running_endpoint_is_not_refused(app: Checkout) -> None:
     app.write_stage("fits", stage_content(count=2))
     code, rows = preflight(app.path, "fits")
     assert (code, refused_messages(rows)) == (0, {})
-    message = "quota 2; this deploy starts 0, updates and scaling up to 4 in all"
+    message = "quota 2; 1 run, this deploy starts 0, updates and scaling up to 4 in all"
     assert rows[M5_QUOTA]["message"] == message
 
 
-def test_fresh_account_lacks_the_role_of_scaling(app: Checkout) -> None:
+def test_fresh_account_lacks_bootstrap_and_role(app: Checkout) -> None:
     scaling = "scaling: { min_count: 1, max_count: 2, max_rps: 5 } }"
     stage = stage_content(count=1).replace("instance_count: 1 }", scaling)
     app.write_stage("scales", stage)
@@ -103,6 +103,9 @@ def test_fresh_account_lacks_the_role_of_scaling(app: Checkout) -> None:
     _, rows = preflight(app.path, "scales")
     assert rows[role]["verdict"] == "ok"
     boto3.client("iam").delete_service_linked_role(RoleName="AWSServiceRoleForSagemaker")
+    version = "/cdk-bootstrap/hnb659fds/version"
+    boto3.client("ssm").delete_parameter(Name=version)
     code, rows = preflight(app.path, "scales")
     assert code == 1
     assert rows[role]["fix"].startswith("aws iam create-service-linked-role")
+    assert rows[version]["fix"].startswith("cdk bootstrap aws://000000000000/us-east-1")

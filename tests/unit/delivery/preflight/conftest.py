@@ -141,20 +141,53 @@ def endpoint_stack(image: str = IMAGE, *, scales: bool = False) -> dict[str, Any
     return {"Model": ("AWS::SageMaker::Model", model), **(target if scales else {})}
 
 
-def run_endpoints(aws: Aws, *names: str) -> None:
-    """Add running endpoints."""
+def run_endpoints(aws: Aws, **endpoints: tuple[str, int]) -> None:
+    """Add running endpoints with one variant: name (with _ for -) -> (instance type, count)."""
+    running = {name.replace("_", "-"): fleet for name, fleet in endpoints.items()}
+    now = "2026-01-01"
+
+    def arn(name: str) -> str:
+        return f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:endpoint/{name}"
+
+    aws.answers["sagemaker.ListEndpoints"] = {
+        "Endpoints": [
+            {
+                "EndpointName": name,
+                "EndpointArn": arn(name),
+                "CreationTime": now,
+                "LastModifiedTime": now,
+                "EndpointStatus": "InService",
+            }
+            for name in running
+        ]
+    }
 
     def describe(request: dict[str, Any]) -> dict[str, Any]:
         name = request["EndpointName"]
-        if name not in names:
+        if name not in running:
             raise error("ValidationException", "Could not find endpoint", "DescribeEndpoint")
         return {
             "EndpointName": name,
-            "EndpointArn": f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:endpoint/{name}",
+            "EndpointArn": arn(name),
             "EndpointConfigName": name,
             "EndpointStatus": "InService",
-            "CreationTime": "2026-01-01",
-            "LastModifiedTime": "2026-01-01",
+            "CreationTime": now,
+            "LastModifiedTime": now,
+            "ProductionVariants": [
+                {
+                    "VariantName": "AllTraffic",
+                    "CurrentInstanceCount": running[name][1],
+                    "DesiredInstanceCount": running[name][1],
+                }
+            ],
         }
 
     aws.answers["sagemaker.DescribeEndpoint"] = describe
+    aws.answers["sagemaker.DescribeEndpointConfig"] = lambda request: {
+        "EndpointConfigName": request["EndpointConfigName"],
+        "EndpointConfigArn": arn(request["EndpointConfigName"]),
+        "CreationTime": now,
+        "ProductionVariants": [
+            {"VariantName": "AllTraffic", "InstanceType": running[request["EndpointConfigName"]][0]}
+        ],
+    }

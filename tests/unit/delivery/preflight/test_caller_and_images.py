@@ -1,5 +1,9 @@
 """Tests of the checks of the caller and of images."""
 
+import json
+from typing import Any
+from urllib.parse import quote
+
 import pytest
 
 from delivery.preflight import checks
@@ -63,20 +67,79 @@ def test_image_of_another_region_or_registry(make_account: MakeAccount) -> None:
 
 
 OWN = f"444455556666.dkr.ecr.us-east-1.amazonaws.com/teams/triton@sha256:{'0a' * 32}"
+CONFIGURATION = f"sha256:{'0c' * 32}"
+MANY_MODELS = {"com.amazonaws.sagemaker.capabilities.multi-models": "true"}
+
+
+def own_image(
+    aws: Aws, *, media_type: str = checks.DOCKER_MANIFEST, configuration: str = "", **fields: Any
+) -> None:
+    """Add an image of one's own with a configuration, at a URL that needs no network."""
+    manifest = json.dumps({"config": {"digest": CONFIGURATION}})
+    image = {"imageManifest": manifest, "imageManifestMediaType": media_type}
+    aws.answers["ecr.BatchGetImage"] = {"images": [image], "failures": []}
+    text = configuration or json.dumps({"os": "linux", "architecture": "amd64", **fields})
+    url = f"data:application/json,{quote(text)}"
+    aws.answers["ecr.GetDownloadUrlForLayer"] = {"downloadUrl": url}
+
+
+def stack(mode: str = "SingleModel") -> dict[str, Any]:
+    return {"Model": ("AWS::SageMaker::Model", {"PrimaryContainer": {"Image": OWN, "Mode": mode}})}
+
+
+def test_configuration_of_an_own_image_is_read_by_its_digest(
+    make_account: MakeAccount, aws: Aws
+) -> None:
+    own_image(aws, config={"Labels": MANY_MODELS})
+    (finding,) = checks.check_images(make_account(prod_text=stack("MultiModel")))
+    assert (finding.verdict, finding.message) == (OK, "exists and can be pulled, for linux/amd64")
+    (request,) = aws.requests("ecr.BatchGetImage")
+    assert request["imageIds"] == [{"imageDigest": f"sha256:{'0a' * 32}"}]
+    assert aws.requests("ecr.GetDownloadUrlForLayer") == [
+        {
+            "registryId": "444455556666",
+            "repositoryName": "teams/triton",
+            "layerDigest": CONFIGURATION,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "mode", "verdict", "text"),
+    [
+        ({"architecture": "arm64"}, "SingleModel", REFUSED, "is for linux/arm64, the instances"),
+        ({}, "SingleModel", OK, "can be pulled"),
+        ({}, "MultiModel", REFUSED, "its label does not say that it serves many models"),
+        ({"config": {"Labels": None}}, "MultiModel", REFUSED, "its label"),
+        ({"configuration": "<html>"}, "SingleModel", UNKNOWN, "its configuration was not read"),
+        ({"media_type": "application/vnd.oci.image.index.v1+json"}, "SingleModel", UNKNOWN,
+         "CreateModel refused images of application/vnd.oci.image.index.v1+json in 2025"),
+    ],
+)  # fmt: skip
+def test_own_image_that_sagemaker_would_not_run(
+    make_account: MakeAccount,
+    aws: Aws,
+    fields: dict[str, Any],
+    mode: str,
+    verdict: Verdict,
+    text: str,
+) -> None:
+    own_image(aws, **fields)
+    (finding,) = checks.check_images(make_account(prod_text=stack(mode)))
+    assert finding.verdict is verdict
+    assert text in finding.message
 
 
 def test_other_account_must_share_its_image(make_account: MakeAccount, aws: Aws) -> None:
-    stack = {"Model": ("AWS::SageMaker::Model", {"PrimaryContainer": {"Image": OWN}})}
-    account = make_account(prod_text=stack)
     message = "not authorized because no resource-based policy allows the ecr:BatchGetImage action"
     aws.answers["ecr.BatchGetImage"] = error("AccessDeniedException", message)
-    (finding,) = checks.check_images(account)
+    (finding,) = checks.check_images(make_account(prod_text=stack()))
     assert (finding.verdict, finding.fix) == (
         REFUSED,
         f"allow account {ACCOUNT} to pull, in the repository's policy",
     )
-    aws.answers["ecr.BatchGetImage"] = {"images": [{"imageManifest": "{}"}], "failures": []}
-    (finding,) = checks.check_images(account)
-    assert finding.verdict is OK
-    request = aws.requests("ecr.BatchGetImage")[-1]
-    assert request["imageIds"] == [{"imageDigest": f"sha256:{'0a' * 32}"}]
+    own_image(aws)
+    aws.answers["ecr.GetDownloadUrlForLayer"] = denied("ecr:GetDownloadUrlForLayer")
+    (finding,) = checks.check_images(make_account(prod_text=stack()))
+    assert finding.verdict is UNKNOWN
+    assert "no permission (ecr:GetDownloadUrlForLayer)" in finding.message

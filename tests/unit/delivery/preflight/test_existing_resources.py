@@ -16,9 +16,14 @@ region: us-east-1
 existing:
   vpc_id: vpc-0a
   subnet_ids: [subnet-0a, subnet-0b]
+  security_group_ids: [sg-0a]
   kms_key_arn: arn:aws:kms:us-east-1:{ACCOUNT}:key/a
+  execution_role_arn: arn:aws:iam::{ACCOUNT}:role/teams/serving
+  permissions_boundary: teams/boundary
+  capture_bucket: acme-captures
 """
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/teams/serving"
+DATE = "2026-01-01"
 
 
 def answers() -> dict[str, Any]:
@@ -29,6 +34,14 @@ def answers() -> dict[str, Any]:
         "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"},
         "Action": "kms:*",
         "Resource": "*",
+    }
+    role = {
+        "Path": "/teams/",
+        "RoleName": "serving",
+        "RoleId": "A" * 16,
+        "Arn": ROLE,
+        "CreateDate": DATE,
+        "AssumeRolePolicyDocument": '{"Principal": {"Service": "sagemaker.amazonaws.com"}}',
     }
     local = {"DestinationCidrBlock": "10.0.0.0/16", "GatewayId": "local", "State": "active"}
     own, main = {"SubnetId": "subnet-0a"}, {"Main": True}
@@ -51,10 +64,14 @@ def answers() -> dict[str, Any]:
         },
         "ec2.DescribeRouteTables": {"RouteTables": tables},
         "ec2.DescribeVpcEndpoints": {"VpcEndpoints": [gateway]},
+        "ec2.DescribeSecurityGroups": {"SecurityGroups": [{"GroupId": "sg-0a", "VpcId": "vpc-0a"}]},
         "kms.DescribeKey": {
             "KeyMetadata": {"KeyId": "a", "KeyState": "Enabled", "KeySpec": "SYMMETRIC_DEFAULT"}
         },
         "kms.GetKeyPolicy": {"Policy": json.dumps({"Statement": [statement]})},
+        "iam.GetRole": {"Role": role},
+        "iam.GetPolicy": {"Policy": {"PolicyName": "boundary"}},
+        "s3.HeadBucket": {"BucketRegion": "us-east-1"},
     }
 
 
@@ -63,9 +80,19 @@ def test_every_named_resource_is_checked_at_its_line(make_account: MakeAccount, 
     findings = list(existing_resources.check(make_account(stage=STAGE)))
     assert {finding.verdict for finding in findings} == {Verdict.OK}
     assert [finding.subject for finding in findings] == [
-        "stages/prod.yaml:4: existing.subnet_ids",
-        "stages/prod.yaml:5: existing.kms_key_arn",
+        f"stages/prod.yaml:{line}: existing.{key}"
+        for line, key in (
+            (4, "subnet_ids"),
+            (5, "security_group_ids"),
+            (6, "kms_key_arn"),
+            (7, "execution_role_arn"),
+            (8, "permissions_boundary"),
+            (9, "capture_bucket"),
+        )
     ]
+    assert aws.requests("iam.GetRole") == [{"RoleName": "serving"}]
+    (policy,) = aws.requests("iam.GetPolicy")
+    assert policy["PolicyArn"] == f"arn:aws:iam::{ACCOUNT}:policy/teams/boundary"
 
 
 Change = Callable[[dict[str, Any]], object]
@@ -113,18 +140,45 @@ FAULTS: dict[str, tuple[Change, str, str]] = {
     ),
     "unknown subnet": (failing("ec2.DescribeSubnets", "InvalidSubnetID.NotFound"),
      "4: existing.subnet_ids", "no such thing"),
+    "group of another VPC": (
+        lambda account: account["ec2.DescribeSecurityGroups"]["SecurityGroups"][0].update(
+            VpcId="vpc-0b"
+        ),
+        "5: existing.security_group_ids",
+        "sg-0a is in vpc-0b, not in vpc-0a",
+    ),
     "disabled key": (
         lambda account: account["kms.DescribeKey"]["KeyMetadata"].update(KeyState="Disabled"),
-        "5: existing.kms_key_arn",
+        "6: existing.kms_key_arn",
         "the key is Disabled",
     ),
     "key without delegation to IAM": (
         lambda account: account.update(
             {"kms.GetKeyPolicy": {"Policy": json.dumps({"Statement": [OTHER_STATEMENT]})}}
         ),
-        "5: existing.kms_key_arn",
+        "6: existing.kms_key_arn",
         "the key's policy does not let IAM policies",
     ),
+    "role of another service": (
+        lambda account: account["iam.GetRole"]["Role"].update(AssumeRolePolicyDocument="{}"),
+        "7: existing.execution_role_arn",
+        "SageMaker may not assume the role",
+    ),
+    "role with another path": (
+        lambda account: account["iam.GetRole"]["Role"].update(
+            Arn=f"arn:aws:iam::{ACCOUNT}:role/serving"
+        ),
+        "7: existing.execution_role_arn",
+        "the role serving has the ARN arn:aws:iam::",
+    ),
+    "no boundary": (failing("iam.GetPolicy", "NoSuchEntity"), "8: existing.permissions_boundary",
+     "no such thing"),
+    "bucket in another region": (
+        lambda account: account["s3.HeadBucket"].update(BucketRegion="eu-west-1"),
+        "9: existing.capture_bucket",
+        "the bucket is in eu-west-1",
+    ),
+    "no bucket": (failing("s3.HeadBucket", "404"), "9: existing.capture_bucket", "no such thing"),
 }  # fmt: skip
 
 
@@ -168,13 +222,10 @@ def test_other_ways_to_s3_are_accepted(
 
 
 def test_missing_permission_is_unknown(make_account: MakeAccount, aws: Aws) -> None:
-    aws.answers |= answers() | {"kms.DescribeKey": denied("kms:DescribeKey")}
+    aws.answers |= answers() | {"iam.GetRole": denied("iam:GetRole")}
     (finding,) = (
         finding
         for finding in existing_resources.check(make_account(stage=STAGE))
         if finding.verdict is not Verdict.OK
     )
-    assert (finding.verdict, finding.message) == (
-        Verdict.UNKNOWN,
-        "no permission (kms:DescribeKey)",
-    )
+    assert (finding.verdict, finding.message) == (Verdict.UNKNOWN, "no permission (iam:GetRole)")

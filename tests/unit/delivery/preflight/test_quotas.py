@@ -1,4 +1,4 @@
-"""Tests of the comparison of quotas with the instances that a deploy starts."""
+"""Tests of the comparison of a deploy's peak with quotas on instances and builds."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from plan.document import Limits, PlannedPool
 from tests.unit.delivery.preflight.conftest import (
     Aws,
     MakeAccount,
+    error,
     quotas,
     run_endpoints,
 )
@@ -48,12 +49,14 @@ def instance_findings(aws: Aws, account: Account, **values: float) -> dict[str, 
 
 
 def test_new_endpoint_needs_its_instances(make_account: MakeAccount, aws: Aws) -> None:
-    run_endpoints(aws)
+    run_endpoints(aws, other_team=("ml.g5.xlarge", 3))
     account = make_account(plan=endpoint(count=2, max_capacity=10))
-    finding = instance_findings(aws, account, **{G5: 1})[G5]
+    finding = instance_findings(aws, account, **{G5: 4})[G5]
     assert finding.verdict is REFUSED
-    assert finding.message == "quota 1; this deploy starts 2, updates and scaling up to 10 in all"
-    assert finding.fix.endswith("--quota-code L-0 --desired-value 10")
+    assert finding.message == (
+        "quota 4; 3 run, this deploy starts 2, updates and scaling up to 13 in all"
+    )
+    assert finding.fix.endswith("--quota-code L-0 --desired-value 13")
 
 
 def test_all_instances_count_for_each_type_of_a_pool(make_account: MakeAccount, aws: Aws) -> None:
@@ -67,11 +70,11 @@ def test_all_instances_count_for_each_type_of_a_pool(make_account: MakeAccount, 
 
 def test_running_endpoint_is_not_refused(make_account: MakeAccount, aws: Aws) -> None:
     """SageMaker refuses an update beyond the quota, and then changes nothing."""
-    run_endpoints(aws, "prod-text")
+    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
     finding = instance_findings(aws, make_account(plan=endpoint()), **{G5: 1})[G5]
     assert finding.verdict is OK
-    assert "this deploy starts 0, updates and scaling up to 4 in all" in finding.message
-    assert finding.fix.endswith("--desired-value 4")
+    assert "7 run, this deploy starts 0, updates and scaling up to 14 in all" in finding.message
+    assert finding.fix.endswith("--desired-value 14")
 
 
 @pytest.mark.parametrize(
@@ -104,3 +107,33 @@ def test_quotas_are_compared_with_the_need(
         f"--quota-code L-0 --desired-value {desired}"
     )
     assert findings[G5].fix == (command if desired else "")
+
+
+def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
+    make_account: MakeAccount, aws: Aws
+) -> None:
+    run_endpoints(
+        aws, failed=("ml.g5.xlarge", 3), deleted=("ml.g5.xlarge", 4), no_config=("ml.g5.xlarge", 5)
+    )
+    describe: Any = aws.answers["sagemaker.DescribeEndpoint"]
+    config: Any = aws.answers["sagemaker.DescribeEndpointConfig"]
+
+    def describe_endpoint(request: dict[str, Any]) -> dict[str, Any]:
+        if request["EndpointName"] == "deleted":
+            raise error("ValidationException", "Could not find endpoint")
+        result: dict[str, Any] = describe(request)
+        failed = request["EndpointName"] == "failed"
+        return {**result, "EndpointStatus": "Failed" if failed else "InService"}
+
+    def describe_config(request: dict[str, Any]) -> dict[str, Any]:
+        if request["EndpointConfigName"] == "no-config":
+            raise error("ValidationException", "Could not find endpoint configuration")
+        result: dict[str, Any] = config(request)
+        return result
+
+    aws.answers["sagemaker.DescribeEndpoint"] = describe_endpoint
+    aws.answers["sagemaker.DescribeEndpointConfig"] = describe_config
+    set_quotas(aws, {G5: 9, ALL: 9})
+    findings = list(check_instances(make_account(plan=endpoint(count=1))))
+    assert "0 run" in findings[1].message
+    assert [finding.subject for finding in findings if finding.verdict is UNKNOWN] == ["no-config"]

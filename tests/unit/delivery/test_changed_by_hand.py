@@ -1,0 +1,145 @@
+"""Tests of the comparison of deployed policies and log groups with a stack's template."""
+
+import json
+from typing import Any
+
+import pytest
+
+from delivery.drift import LiveDifference, manual_changes
+from tests.unit.delivery.preflight.conftest import Aws, denied, error, resources
+
+ALLOW = {
+    "Effect": "Allow",
+    "Action": ["s3:GetObject", "s3:ListBucket"],
+    "Resource": {"Fn::Join": ["", [{"Fn::ImportValue": "models:Bucket"}, "/text/*"]]},
+    "Condition": {"Bool": {"aws:SecureTransport": "true"}},
+}
+LIVE = {**ALLOW, "Resource": "arn:aws:s3:::any-name/text/*"}
+TEMPLATE = {
+    "Resources": {
+        "Role": {"Type": "AWS::IAM::Role"},
+        "Policy": {
+            "Type": "AWS::IAM::Policy",
+            "Properties": {
+                "PolicyName": "Own",
+                "PolicyDocument": {"Statement": [ALLOW]},
+                "Roles": [{"Ref": "Role"}],
+            },
+        },
+        "Log": {"Type": "AWS::Logs::LogGroup"},
+    }
+}
+
+
+@pytest.fixture
+def aws() -> Aws:
+    """The deployed stack of `TEMPLATE`."""
+    aws = Aws()
+    aws.answers = {
+        "cloudformation.ListStackResources": resources(Role="role-1", Log="/log"),
+        "logs.DescribeLogGroups": {"logGroups": [{"logGroupName": "/log"}]},
+    }
+    set_policy(aws, LIVE)
+    return aws
+
+
+def set_policy(aws: Aws, *statements: Any) -> None:
+    document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    names = {"RoleName": "role-1", "PolicyName": "Own"}
+    aws.answers["iam.GetRolePolicy"] = {**names, "PolicyDocument": document}
+
+
+def changes(aws: Aws) -> list[LiveDifference]:
+    return list(manual_changes(aws.session, "prod-text", TEMPLATE))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        LIVE,
+        {**LIVE, "Action": ["s3:ListBucket", "s3:GetObject"]},
+        {**LIVE, "Resource": ["arn:aws:s3:::any-name/text/*"]},
+        {**LIVE, "Condition": {"Bool": {"aws:SecureTransport": True}}},
+    ],
+    ids=["same", "order", "list of one", "boolean"],
+)
+def test_equal_policies_are_no_change(aws: Aws, statement: dict[str, Any]) -> None:
+    set_policy(aws, statement)
+    assert changes(aws) == []
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [],
+        [LIVE, LIVE],
+        [{**LIVE, "Action": ["s3:GetObject"]}],
+        [{**LIVE, "Action": ["s3:GetObject", "s3:*"]}],
+        [{**LIVE, "Resource": "arn:aws:s3:::any-name/*"}],
+        [{name: value for name, value in LIVE.items() if name != "Condition"}],
+        [{**LIVE, "Effect": "Deny"}],
+    ],
+    ids=["none", "one more", "action less", "other action", "resource", "condition", "effect"],
+)
+def test_changed_policy_is_named(aws: Aws, statements: list[Any]) -> None:
+    set_policy(aws, *statements)
+    (change,) = changes(aws)
+    assert change.subject == "inline policy Own of role-1"
+    assert change.text == "differs from the deployed template"
+
+
+def test_missing_permission_is_named(aws: Aws) -> None:
+    aws.answers["iam.GetRolePolicy"] = denied("iam:GetRolePolicy")
+    text = "log groups and policies are not compared: no permission (iam:GetRolePolicy)"
+    assert changes(aws) == [LiveDifference("prod-text", text, 'docs/security.md, "Permissions"')]
+
+
+def test_deleted_policy_and_log_group_are_named(aws: Aws) -> None:
+    aws.answers["iam.GetRolePolicy"] = error("NoSuchEntity")
+    aws.answers["logs.DescribeLogGroups"] = {"logGroups": [{"logGroupName": "/log/other"}]}
+    assert changes(aws) == [
+        LiveDifference(
+            "/log", "the log group was deleted", "aws logs create-log-group --log-group-name /log"
+        ),
+        LiveDifference("inline policy Own of role-1", "was deleted"),
+    ]
+
+
+KEY_OWNER = {
+    "Effect": "Allow",
+    "Principal": {"AWS": {"Fn::Join": ["", ["arn:aws:iam::", {"Ref": "AWS::AccountId"}, ":root"]]}},
+    "Action": "kms:*",
+    "Resource": "*",
+}
+
+
+BUCKET_AND_KEY = {
+    "Resources": {
+        "Bucket": {"Type": "AWS::S3::Bucket"},
+        "BucketPolicy": {
+            "Type": "AWS::S3::BucketPolicy",
+            "Properties": {
+                "Bucket": {"Ref": "Bucket"},
+                "PolicyDocument": {"Statement": [{**ALLOW, "Principal": "*"}]},
+            },
+        },
+        "Key": {"Type": "AWS::KMS::Key", "Properties": {"KeyPolicy": {"Statement": [KEY_OWNER]}}},
+    }
+}
+
+
+def test_changed_policies_of_bucket_and_key_are_named(aws: Aws) -> None:
+    ids = resources(Bucket="models-1", Key="key-1")
+    aws.answers["cloudformation.ListStackResources"] = ids
+    owner = {**KEY_OWNER, "Principal": {"AWS": "arn:aws:iam::111122223333:root"}}
+    bucket_policy = {"Statement": [{**LIVE, "Principal": "*"}]}
+    aws.answers["s3.GetBucketPolicy"] = {"Policy": json.dumps(bucket_policy)}
+    aws.answers["kms.GetKeyPolicy"] = {"Policy": json.dumps({"Statement": [owner]})}
+    assert list(manual_changes(aws.session, "prod-models", BUCKET_AND_KEY)) == []
+    aws.answers["s3.GetBucketPolicy"] = error("NoSuchBucketPolicy")
+    owner["Principal"] = {"AWS": "*"}
+    aws.answers["kms.GetKeyPolicy"] = {"Policy": json.dumps({"Statement": [owner]})}
+    assert list(manual_changes(aws.session, "prod-models", BUCKET_AND_KEY)) == [
+        LiveDifference("policy of bucket models-1", "was deleted"),
+        LiveDifference("policy of key key-1", "differs from the deployed template"),
+    ]
