@@ -13,9 +13,8 @@ from model_build.recipe import FILE, Copy
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
 from platform_facts.rules import checked_yaml
+from platform_facts.rules.engines import lengths_above_engines
 
-LENGTH = re.compile(r"max(imum)?_?(seq(uence)?_?)?len(gth)?", re.IGNORECASE)
-"""Names of parameters with the maximum length of texts."""
 _OTHER_PACKAGES = {"PIL": "pillow(-simd)?", "cv2": "opencv-.*"}
 """Patterns of further packages that have a module."""
 
@@ -83,27 +82,24 @@ def row_data_in_folders(source: ModelSource, repository: Repository) -> Problems
 
 @warning
 def engine_lengths(source: ModelSource, repository: Repository) -> Problems:
-    """A parameter with a maximum length is at most that of the engines of the archive.
-
-    An engine refuses longer inputs: calls with short texts succeed, and those with long ones fail.
-    """
-    lengths = {
-        shape.max[-1]
+    """A parameter with a maximum length is at most that of the engines of the archive."""
+    shapes = [
+        (shape.min, shape.max)
         for _, _, step in source.steps()
         if isinstance(step, TensorRt)
         for profile in step.engine.profiles
         for shape in profile.values()
-        if len(shape.max) > 1 and shape.min[-1] < shape.max[-1]
-    }
-    for model in repository.models.values() if lengths else ():
-        for name, parameter in model.config.parameters.items():
-            value = parameter.string_value
-            if LENGTH.fullmatch(name) and value.isdigit() and int(value) > max(lengths):
-                yield (
-                    model.field_location("parameters", name),
-                    f"{name} is {value}, and the engine of this archive takes lengths up to "
-                    f"{max(lengths)}: lower it, or raise max in the profiles of {FILE}",
-                )
+    ]
+    for model in repository.models.values():
+        parameters = {
+            name: parameter.string_value for name, parameter in model.config.parameters.items()
+        }
+        for name, value, longest in lengths_above_engines(shapes, parameters):
+            yield (
+                model.field_location("parameters", name),
+                f"{name} is {value}, and the engine of this archive takes lengths up to "
+                f"{longest}: lower it, or raise max in the profiles of {FILE}",
+            )
 
 
 def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:

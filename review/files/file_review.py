@@ -49,20 +49,9 @@ class FileReview:
 
 def review_files(before: SynthesisedCheckout, after: SynthesisedCheckout) -> FileReview:
     """Compare the tracked files of two trees, and the untracked files of `after`."""
-    base, head = before.files(), after.files("--others", "--exclude-standard")
+    files = after.files("--others", "--exclude-standard")
     assets = after.assemblies.glob("*/asset.*/**/*.py")
-    result = compare_files(base, head, frozenset(path.read_bytes() for path in assets))
-    folders = {path.split("/")[1] for path in base.keys() | head.keys()
-               if path.startswith("models/") and base.get(path) != head.get(path)}  # fmt: skip
-    texts = {
-        f"{file}: {text}, so that calls with longer inputs fail"
-        for folder in sorted(folders)
-        for file, text in lengths_above_engines(after.root, folder)
-        - lengths_above_engines(before.root, folder)
-    }
-    dangers = (Danger(f"{text.partition(':')[0]}.{digest(text)}", text, "broken_clients",
-                      REPOSITORY) for text in sorted(texts))  # fmt: skip
-    return replace(result, dangers=(*result.dangers, *dangers))
+    return compare_files(before.files(), files, frozenset(path.read_bytes() for path in assets))
 
 
 def compare_files(
@@ -91,12 +80,18 @@ def compare_files(
         capabilities.setdefault(path, []).append(("new_capabilities", text))
     by_workflow = describe_workflows([file.path for file in changed], base, head)
     literals: dict[str, list[str]] = {}
+    lengths: dict[str, list[tuple[str, str]]] = {}
+    for folder in sorted({"/".join(file.path.split("/")[:2]) for file in changed}):
+        longer = lengths_above_engines(folder, head) - lengths_above_engines(folder, base)
+        for path, text in sorted(longer):
+            lengths.setdefault(path, []).append(("broken_clients", text))
     for file in changed:
         limits = [*_changed_limits(moved.get(file.path, file), assets)]
         literals[file.path] = [text for _, text in limits]
         findings = [(rule, text) for rule, text in limits if rule]
         findings += [*dict.fromkeys(_findings(file, moved.get(file.path), head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
+        findings += lengths.get(file.path, [])
         if file.path in LOCATIONS:
             findings += _lost_owners(owners, CodeOwners.of(head), head)
         if file.is_code and not owners.find(file.path) and not only_acknowledges:

@@ -2,17 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from google.protobuf.json_format import MessageToJson
 
-from model_build import BuildError, model_config
-from model_build.checks.recipes import engine_lengths
-from model_build.repository import Repository
-from model_build.source import find_model
-from platform_facts.rules import checked_yaml
+from model_build import model_config
+from platform_facts.rules import engines
 from review.files.changed_code import ChangedFile
 from review.files.readers import read_json, read_text, read_yaml
 from review.values import Unreadable, ValueDifference, rises_sharply, value_differences
@@ -85,17 +81,37 @@ def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) ->
             yield "selected_code", f"a parameter can select a library or a file: {difference}"
 
 
-def lengths_above_engines(root: Path, folder: str) -> set[Finding]:
+def lengths_above_engines(folder: str, files: Mapping[str, bytes]) -> set[Finding]:
     """Return the file and the text of each maximum length above that of the engines of a model."""
+    found = set[Finding]()
     try:
-        source = find_model(root / "models", folder)
-        repository = Repository.read(source.folder)
-    except (BuildError, checked_yaml.InvalidFile, OSError):
-        return set()  # a stage that serves it cannot be synthesised
-    return {
-        (location.path.relative_to(root).as_posix(), message.partition(": ")[0])
-        for location, message in engine_lengths(source, repository)
-    }
+        recipe = read_yaml(files.get(f"{folder}/recipe.yaml", b"{}"))
+        shapes = [*_engine_shapes(recipe)]
+        for path, content in files.items() if shapes else ():
+            if path.startswith(f"{folder}/") and path.endswith("/config.pbtxt"):
+                parameters = {
+                    name: str(value.get("string_value", ""))
+                    for name, value in read_config(content).get("parameters", {}).items()
+                }
+                for name, value, longest in engines.lengths_above_engines(shapes, parameters):
+                    text = f"{name} is {value}, and the engine takes lengths up to {longest}"
+                    found.add((path, f"{text}, so that calls with longer inputs fail"))
+    except Unreadable:
+        pass  # which is a danger of the file
+    return found
+
+
+def _engine_shapes(value: Any) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the smallest and the greatest shape of each input of a profile in a recipe."""
+    match value:
+        case {"min": [*low], "max": [*high]} if low and high:
+            yield low, high
+        case dict():
+            for child in value.values():
+                yield from _engine_shapes(child)
+        case list():
+            for child in value:
+                yield from _engine_shapes(child)
 
 
 def _new_or_deleted(name: str, file: ChangedFile, new: Any) -> Iterator[Finding]:

@@ -188,3 +188,19 @@ def test_all_changed_files_are_listed() -> None:
     result = compare_files(OWNERS, {**OWNERS, **head})
     assert len(result.code_files) == 30
     assert "and 22 more below" in result.code[0]
+
+
+def test_longer_inputs_than_an_engine_takes_are_a_danger() -> None:
+    recipe = (
+        "files: { encoder/1/model.plan: { to: tensorrt, engine: { profiles: [ "
+        "{ ids: { min: [1, 2], opt: [4, 64], max: [8, 128] } } ] } } }"
+    )
+    tokenizer = 'parameters {{ key: "max_length" value {{ string_value: "{}" }} }}'
+    base, head = (
+        {**OWNERS, "models/a/recipe.yaml": recipe.encode(), CONFIG_PATH: text.encode()}
+        for text in (tokenizer.format(128), tokenizer.format(512))
+    )
+    (danger,) = compare_files(base, head).dangers
+    assert danger.rule == "broken_clients"
+    assert "max_length is 512, and the engine takes lengths up to 128" in danger.message
+    assert compare_files(head, {**head, "models/a/b/labels.txt": b"x"}).dangers == ()
