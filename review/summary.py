@@ -54,8 +54,8 @@ def _load_clauses(report: ChangeReport) -> Iterator[str]:
         yield f"Triton loads {named(names)} only in {builds}"
     for reason in dict.fromkeys(obstacles.values()):
         names = [name for name, obstacle in sorted(obstacles.items()) if obstacle == reason]
-        published = "it is published" if len(names) == 1 else "they are published"
-        yield f"Triton does not load {named(names)} before {published} ({reason})"
+        are = "is" if len(names) == 1 else "are"
+        yield f"{named(names)} {are} published untested in Triton ({reason})"
 
 
 def _cost_clauses(report: ChangeReport) -> Iterator[str]:

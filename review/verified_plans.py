@@ -46,7 +46,7 @@ def _read(models: Models, name: str) -> ReadModel:
 def load_obstacle(model: PlannedModel, read: ReadModel | None) -> str:
     """Return why no Triton loads a model before it is published, empty if a build loads it."""
     if any(archive.engines for archive in model.archives.values()):
-        return "builds have no GPU for its engines"
+        return "builds have no GPU for TensorRT engines"
     return (read.load_obstacle or "") if isinstance(read, ModelPlan) else ""
 
 
