@@ -83,7 +83,7 @@ def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) ->
 
 def lengths_above_engines(folder: str, files: Mapping[str, bytes]) -> set[Finding]:
     """Return the file and the text of each maximum length above that of the engines of a model."""
-    found = set[Finding]()
+    findings = set[Finding]()
     try:
         recipe = read_yaml(files.get(f"{folder}/recipe.yaml", b"{}"))
         shapes = [*_engine_shapes(recipe)]
@@ -95,10 +95,10 @@ def lengths_above_engines(folder: str, files: Mapping[str, bytes]) -> set[Findin
                 }
                 for name, value, longest in engines.lengths_above_engines(shapes, parameters):
                     text = f"{name} is {value}, and the engine takes lengths up to {longest}"
-                    found.add((path, f"{text}, so that calls with longer inputs fail"))
-    except Unreadable:
+                    findings.add((path, f"{text}, so that calls with longer inputs fail"))
+    except (Unreadable, RecursionError):
         pass  # which is a danger of the file
-    return found
+    return findings
 
 
 def _engine_shapes(value: Any) -> Iterator[tuple[list[int], list[int]]]:

@@ -200,7 +200,7 @@ def test_longer_inputs_than_an_engine_takes_are_a_danger() -> None:
         {**OWNERS, "models/a/recipe.yaml": recipe.encode(), CONFIG_PATH: text.encode()}
         for text in (tokenizer.format(128), tokenizer.format(512))
     )
-    (danger,) = compare_files(base, head).dangers
-    assert danger.rule == "broken_clients"
+    dangers = compare_files(base, head).dangers
+    (danger,) = (danger for danger in dangers if danger.rule == "broken_clients")
     assert "max_length is 512, and the engine takes lengths up to 128" in danger.message
     assert compare_files(head, {**head, "models/a/b/labels.txt": b"x"}).dangers == ()
