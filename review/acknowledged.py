@@ -13,7 +13,7 @@ RULES = (
     *("shared_identities", "replaced_resources", "rejected_updates", "no_longer_production"),
     *("plan_mismatches", "broken_clients", "dropped_models", "widened_access"),
     *("privileged_new_principals", "new_capabilities", "selected_code", "widened_workflows"),
-    *("lost_owners", "unowned_code", "unreadable_files", "foreign_targets", "internet_routes"),
+    *("lost_owners", "unreadable_files", "foreign_targets", "internet_routes"),
     *("build_downloads", "lost_pins", "changed_weights_source", "encryption_removed"),
     *("lost_safeguards", "expiring_objects", "low_availability", "lost_scaling"),
     *("lost_service_access", "lost_rollback", "lost_alarms", "silenced_alarms"),
@@ -27,7 +27,7 @@ RULES = (
     *("multiplied_capacity", "scaling_suspended_during_update", "shifted_traffic"),
     *("split_sequences", "over_budget", "changed_stack_settings", "weakened_checks"),
     *("larger_tolerances", "slow_responses", "unknown_resources", "new_packages"),
-    "reduced_protection",
+    *("unowned_code", "reduced_protection"),
 )
 """Names of the rules, the worst dangers first."""
 

@@ -7,6 +7,7 @@ import platform_facts
 from plan.document import PlannedEndpoint
 from platform_facts import HOURS_PER_MONTH
 from review.comparison import Comparison
+from review.model_changes import ModelChange
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,14 @@ class CostChange:
         amounts = least if least == most else f"at least {least}, at most {most}"
         runs = "runs until it is deleted: " if self.keeps_running else ""
         return f"{runs}{amounts} USD a month"
+
+
+@dataclass(frozen=True)
+class VolumeCharge:
+    """A charge by volume that a change adds, with the endpoint that causes it."""
+
+    charge: str
+    cause: str
 
 
 @dataclass(frozen=True)
@@ -111,14 +120,21 @@ def _amounts(cost: CostChange, amount: str) -> str:
     return f"{before:,}{change}"
 
 
-def volume_charges(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Yield each charge by volume that a change adds, with the endpoint that causes it."""
+ROUTINE_CHARGES = ("builds", "the table of models")
+"""Charges by volume of every changed model."""
+
+
+def volume_charges(comparison: Comparison, models: Iterable[ModelChange]) -> Iterator[VolumeCharge]:
+    """Yield what a change newly lets AWS charge by volume; `models` are the changes of models."""
     for pair in comparison.endpoints.values():
         if pair.after:
             before, after = (_volume_settings(side) for side in (pair.before, pair.after))
             for charge, setting in after.items():
                 if setting and setting != before.get(charge):
-                    yield charge, pair.name
+                    yield VolumeCharge(charge, pair.name)
+    for model in models:
+        if model.is_built:
+            yield from (VolumeCharge(charge, model.model) for charge in ROUTINE_CHARGES)
 
 
 def _volume_settings(endpoint: PlannedEndpoint | None) -> dict[str, object]:
@@ -130,4 +146,5 @@ def _volume_settings(endpoint: PlannedEndpoint | None) -> dict[str, object]:
         "data capture": settings.settings.get("data_capture"),
         "detailed observability": settings.settings.get("detailed_observability"),
         "custom metrics": settings.metrics_namespace,
+        "logs": settings.name,
     }

@@ -1,7 +1,7 @@
 """The report of a change, which is rendered as Markdown and JSON."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from review.dangers.danger import Danger, EndpointDangers, group_across_endpoint
 from review.endpoint_changes import EndpointChange
 from review.files.changed_code import MAX_FILES
 from review.model_changes import ModelChange
-from review.money import CostChange
+from review.money import ROUTINE_CHARGES, CostChange
 from review.stage_review import StageReview
 
 
@@ -81,11 +81,7 @@ class ChangeReport:
     @property
     def other_changes(self) -> list[str]:
         """Changes that are not of endpoints: charges by volume, other stacks, data of models."""
-        prices = platform_facts.prices().by_volume
-        charges = [
-            f"{charge} ({named(causes)}): {prices[charge]}"
-            for charge, causes in self.volume_charges.items()
-        ]
+        charges = self._charge_lines(self.volume_charges.keys() - ROUTINE_CHARGES)
         names: dict[str, list[str]] = {}
         texts: dict[str, str] = {}
         for stage in self.stages:
@@ -106,7 +102,17 @@ class ChangeReport:
             f"of {prices.date} ({prices.source})"
         )
         files = self.code_files if len(self.code_files) > MAX_FILES else ()
-        return [*self.all_of("access"), *([source] if self.changed_costs else ()), *files]
+        charges = self._charge_lines(ROUTINE_CHARGES)
+        costs = [source] if self.changed_costs else []
+        return [*self.all_of("access"), *charges, *costs, *files]
+
+    def _charge_lines(self, names: Collection[str]) -> list[str]:
+        prices = platform_facts.prices().by_volume
+        return [
+            f"{charge} ({named(causes)}): {prices[charge]}"
+            for charge, causes in self.volume_charges.items()
+            if charge in names
+        ]
 
     @property
     def changed_models(self) -> list[ModelChange]:
@@ -124,8 +130,8 @@ class ChangeReport:
     def volume_charges(self) -> dict[str, list[str]]:
         """Charge by volume -> the endpoints or models that cause it."""
         causes: dict[str, list[str]] = {}
-        for charge, cause in self.all_of("charges"):
-            causes.setdefault(charge, []).append(cause)
+        for charge in self.all_of("charges"):
+            causes.setdefault(charge.charge, []).append(charge.cause)
         return {charge: list(dict.fromkeys(names)) for charge, names in causes.items()}
 
     def all_of(self, attribute: str) -> Iterator[Any]:

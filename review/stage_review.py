@@ -12,7 +12,7 @@ from review.dangers import dangers
 from review.dangers.danger import Danger
 from review.endpoint_changes import EndpointChange, endpoint_changes
 from review.model_changes import ModelChange, model_changes
-from review.money import CostChange, cost_changes, volume_charges
+from review.money import CostChange, VolumeCharge, cost_changes, volume_charges
 from review.stack_differences import StackDifference
 from review.template_changes import notes
 
@@ -31,7 +31,7 @@ class StageReview:
     dangers: tuple[Danger, ...] = ()
     models: tuple[ModelChange, ...] = ()
     costs: tuple[CostChange, ...] = ()
-    charges: tuple[tuple[str, str], ...] = ()
+    charges: tuple[VolumeCharge, ...] = ()
     access: tuple[str, ...] = ()
     stacks: tuple[StackDifference, ...] = ()
     notes: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckou
         dangers=tuple(dangers(comparison)),
         models=models,
         costs=tuple(cost_changes(comparison)),
-        charges=tuple(volume_charges(comparison)),
+        charges=tuple(volume_charges(comparison, models)),
         access=tuple(
             line for access in comparison.access for line in grant_sentences(access.grants_to_new)
         ),

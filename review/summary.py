@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from review.dangers.danger import named
-from review.money import total
+from review.money import ROUTINE_CHARGES, total
 from review.report import ChangeReport
 
 
@@ -59,8 +59,9 @@ def _load_clauses(report: ChangeReport) -> Iterator[str]:
 
 
 def _cost_clauses(report: ChangeReport) -> Iterator[str]:
-    if report.volume_charges:
-        yield f"{named([*report.volume_charges])} charged by volume"
+    charges = [charge for charge in report.volume_charges if charge not in ROUTINE_CHARGES]
+    if charges:
+        yield f"{named(charges)} charged by volume"
     changed = report.changed_costs
     for amount, words in (("minimum", "at least"), ("maximum", "at most")):
         before = total((cost.before for cost in changed), amount)

@@ -178,9 +178,13 @@ class EndpointDangers:
 
     @property
     def details(self) -> list[str]:
-        """The details of all dangers, without those that the sentence has."""
+        """The details of all dangers, without those whose change the sentence has."""
         details = dict.fromkeys(detail for danger in self.dangers for detail in danger.details)
-        others = [detail for detail in details if not self.first.message.startswith(detail)]
+        others = [
+            detail
+            for detail in details
+            if (detail.partition(": ")[2] or detail) not in self.first.message
+        ]
         return sorted(others, key=lambda detail: detail.startswith(MISMATCH))
 
 
