@@ -15,7 +15,7 @@ MAX_SUBJECTS = 3
 MAX_CHANGES = 6
 """Maximum number of changes of one subject in a message."""
 MISMATCH = "template and plan differ: "
-"""The start of messages that follow from others in most reports: they are the last details."""
+"""The start of messages that follow from others in most reports."""
 MORE = re.compile(r"\band \d+ more[:)]")
 
 
@@ -178,14 +178,17 @@ class EndpointDangers:
 
     @property
     def details(self) -> list[str]:
-        """The details of all dangers, without those whose change the sentence has."""
+        """The details of all dangers, without those whose change the sentence has.
+
+        A difference from the plan follows from the other changes: the JSON has it.
+        """
         details = dict.fromkeys(detail for danger in self.dangers for detail in danger.details)
-        others = [
+        return [
             detail
             for detail in details
-            if (detail.partition(": ")[2] or detail) not in self.first.message
+            if not detail.startswith(MISMATCH)
+            and (detail.partition(": ")[2] or detail) not in self.first.message
         ]
-        return sorted(others, key=lambda detail: detail.startswith(MISMATCH))
 
 
 def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
