@@ -1,7 +1,10 @@
-"""Publish metric data that triggers the rollback alarms."""
+"""Set the rollback alarms as an operator rehearses them: SetAlarmState.
+
+CloudWatch takes no metric data of namespaces that begin with AWS/.
+"""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import boto3
@@ -10,34 +13,35 @@ from tests.local.invoking import call_repeatedly
 
 
 @contextmanager
-def publish_errors_of_new_instances(endpoint: str) -> Iterator[None]:
-    """Publish error metrics of an update's new instances until the block ends.
+def alarms_of_new_instances(endpoint: str) -> Iterator[None]:
+    """Keep the alarms of an update's new instances in alarm until the block ends.
 
-    An update replaces the alarms by alarms of the new endpoint configuration; they are read before
-    each publication to follow this change.
+    An update replaces the alarms by alarms of the new endpoint configuration; they are read each
+    time to follow this change.
     """
     cloudwatch: Any = boto3.client("cloudwatch")  # before `run_as` sets AWS_SESSION_TOKEN
-    with call_repeatedly(lambda: _publish(cloudwatch, rollback_alarms(cloudwatch, endpoint))):
+    with call_repeatedly(lambda: _set(cloudwatch, rollback_alarms(cloudwatch, endpoint))):
         yield
 
 
 @contextmanager
-def publish_errors_of_current_instances(endpoint: str) -> Iterator[None]:
-    """Publish error metrics of the current instances until the block ends.
+def alarms_of_current_instances(endpoint: str) -> Iterator[None]:
+    """Keep the alarms of the current instances in alarm until the block ends.
 
-    The alarms are read once, so that the metrics remain those of the current configuration.
+    The alarms are read once: those of another configuration are not set.
     """
     cloudwatch: Any = boto3.client("cloudwatch")
     alarms = rollback_alarms(cloudwatch, endpoint)
-    with call_repeatedly(lambda: _publish(cloudwatch, alarms)):
+    with call_repeatedly(lambda: _set(cloudwatch, alarms)):
         yield
 
 
-def _publish(cloudwatch: Any, alarms: list[dict[str, Any]]) -> None:
+def _set(cloudwatch: Any, alarms: list[dict[str, Any]]) -> None:
     for alarm in alarms:
-        datum = {"MetricName": alarm["MetricName"], "Dimensions": alarm["Dimensions"]}
-        data = [{**datum, "Value": 1.0, "Unit": "None"}]
-        cloudwatch.put_metric_data(Namespace=alarm["Namespace"], MetricData=data)
+        with suppress(cloudwatch.exceptions.ResourceNotFound):  # an update has deleted it
+            cloudwatch.set_alarm_state(
+                AlarmName=alarm["AlarmName"], StateValue="ALARM", StateReason="a drill"
+            )
 
 
 def rollback_alarms(cloudwatch: Any, endpoint: str) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from tests.local.commands import run_as
 from tests.local.conftest import Checkout, local_target
 from tests.local.invoking import call_repeatedly
 from tests.local.repository import Repository
-from tests.local.rollback_alarms import publish_errors_of_new_instances
+from tests.local.rollback_alarms import alarms_of_new_instances
 from tests.local.stage_resources import bucket_keys, models_bucket, read_object
 
 pytestmark = pytest.mark.drill
@@ -181,7 +181,7 @@ def test_failed_second_deploy_restores_scaling(repository: Repository) -> None:
     repository.edit(str(STAGE_FILE), "ml.m5.2xlarge", "ml.m5.4xlarge")
     repository.commit("too large")
     catalog, config = _catalog(), _endpoint()["EndpointConfigName"]
-    with publish_errors_of_new_instances(ENDPOINT), _call_archives(*_catalog().values()):
+    with alarms_of_new_instances(ENDPOINT), _call_archives(*_catalog().values()):
         output = repository.deliver(code=1)
     repository.git("revert", "--no-edit", "HEAD")
     assert f"SageMaker rolled back the update of endpoint {ENDPOINT}:" in " ".join(output.split())

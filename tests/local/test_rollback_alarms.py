@@ -10,7 +10,7 @@ from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
-from tests.local.rollback_alarms import publish_errors_of_current_instances, rollback_alarms
+from tests.local.rollback_alarms import alarms_of_current_instances, rollback_alarms
 
 pytestmark = pytest.mark.drill
 
@@ -48,7 +48,7 @@ def test_alarm_before_an_update_does_not_roll_it_back(stage: Checkout) -> None:
     def is_in_alarm() -> bool:
         return "ALARM" in {alarm["StateValue"] for alarm in rollback_alarms(cloudwatch, ENDPOINT)}
 
-    with publish_errors_of_current_instances(ENDPOINT):
+    with alarms_of_current_instances(ENDPOINT):
         eventually(is_in_alarm)
         stage.edit(str(STAGE_FILE), "log_verbose: 0", "log_verbose: 1")
         stage.deploy()

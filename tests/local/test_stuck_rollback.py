@@ -4,19 +4,21 @@ The tests depend on each other, in the order of this file.
 """
 
 import re
+import threading
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
 
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
-from tests.catalog_items import current_key
+from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
-from tests.local.rollback_alarms import publish_errors_of_current_instances
+from tests.local.rollback_alarms import alarms_of_current_instances
 from tests.local.runbook import script
 from tests.local.shell import run_script
 from tests.local.stage_resources import bucket_keys, models_bucket
@@ -65,23 +67,33 @@ def status() -> str:
     return stack["StackStatus"]
 
 
-def deliver_stuck_rollback(repository: Repository, *, model: str) -> str:
+def deliver_stuck_rollback(repository: Repository) -> str:
     """Deliver a commit whose update and rollback fail; return the output.
 
-    The update fails because the next revision of a model's item already exists. By then the
+    The update fails because the function that writes the catalog does not start. By then the
     endpoint is updated, and alarms of its old configuration make the rollback fail.
     """
-    dynamodb, table = boto3.client("dynamodb"), "triton-catalog-stuck"
-    current = current_key("math", model)
-    item = dynamodb.get_item(TableName=table, Key=current).get("Item")
-    if item is None:
-        dynamodb.put_item(TableName=table, Item=current | {"latest": {"N": "0"}})
-    number = int(item["latest"]["N"]) + 1 if item else 1
-    revision = current | {"revision": {"N": str(number)}}
-    dynamodb.put_item(TableName=table, Item=revision)
-    with publish_errors_of_current_instances(STACK), call_repeatedly(call):
+    functions: Any = boto3.client("lambda")
+    (writer,) = (
+        function
+        for page in functions.get_paginator("list_functions").paginate()
+        for function in page["Functions"]
+        if function["FunctionName"].startswith("stuck-models-CatalogWriterOnEvent")
+    )
+
+    def set_handler(name: str) -> None:
+        functions.update_function_configuration(FunctionName=writer["FunctionName"], Handler=name)
+
+    def restore_during_rollback() -> None:
+        eventually(lambda: status() in ("UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_FAILED"))
+        set_handler(writer["Handler"])
+
+    set_handler("index.missing")
+    restoring = threading.Thread(target=restore_during_rollback)
+    restoring.start()
+    with alarms_of_current_instances(STACK), call_repeatedly(call):
         output = repository.deliver("--ignore-preflight", code=2)
-    dynamodb.delete_item(TableName=table, Key=revision)
+    restoring.join()
     assert status() == "UPDATE_ROLLBACK_FAILED"
     return output
 
@@ -98,7 +110,7 @@ def test_failed_rollback_blocks_deliveries(repository: Repository) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("three times, and plus")
-    output = deliver_stuck_rollback(repository, model="plus")
+    output = deliver_stuck_rollback(repository)
     keys = bucket_keys(models_bucket("stuck"))
     for command in ("deliver", "rollback-stage"):
         refusal = repository.run(command, "stuck", code=1)
@@ -126,7 +138,7 @@ def test_runbook_restores_a_deleted_configuration(repository: Repository, bin_fo
     repository.edit(str(STAGE_FILE), "[times, plus]", "[times, plus, minus]")
     repository.write_model("minus", PLUS_ONE.replace("+ 1", "- 1"), answer=6)
     repository.commit("minus")
-    message = message_about_stack(deliver_stuck_rollback(repository, model="minus"))
+    message = message_about_stack(deliver_stuck_rollback(repository))
     (skip,) = re.findall(r"--resources-to-skip [\w ]+", message)
     *_, retry, wait = script("CloudFormation could not roll an update back").splitlines()
     with call_repeatedly(call):
