@@ -77,6 +77,7 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
             text = f"{change.type} {change.stack}/{change.path}: no stack has this type of resource"
             yield Danger(f"{change.stack}.{change.path}.{change.type}", text, group=change.type)
     reported = set[tuple[str, str, str]]()
+    tags = _tags_of_stage(comparison)
     for difference in property_changes(comparison):
         resource = difference.change
         if difference.after is None or resource.type not in known:
@@ -84,7 +85,8 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
         properties = _nested(difference.path, difference.after)
         for path in resource_paths(resource.type, {"Properties": properties}):
             key = (resource.stack, resource.id, path)
-            is_known = "Tags" in path or _is_known(path, known[resource.type])
+            is_tag = "Tags." in path and str(difference.after) in tags
+            is_known = is_tag or _is_known(path, known[resource.type])
             if not is_known and key not in reported:
                 reported.add(key)
                 text = f"no stack has the property {path} of this type: {difference.text}"
@@ -94,6 +96,13 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
                     group=f"{resource.type}.{path}",
                     place=difference.place,
                 )
+
+
+def _tags_of_stage(comparison: Comparison) -> set[str]:
+    """Return the names and values of the tags in the stage's file."""
+    plan = comparison.plan_after
+    tags: Any = (plan.settings.get("tags") if plan else None) or {}
+    return {*tags, *map(str, tags.values())}
 
 
 def _is_known(path: str, known: frozenset[str]) -> bool:
