@@ -13,9 +13,11 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -117,6 +119,32 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measure, print a table and the diff, and return the exit code."""
     model: ModelSource = options.model
+    with open_tuner(options) as tuner:
+        present = tuner.present
+        best = tuner.search(present)
+        gain = tuner.compare(present, best)
+    console().print(_table(tuner.measurements))
+    if gain < MIN_GAIN:
+        print(f"no configuration is {MIN_GAIN:g} times as fast as that of {model.folder}")
+        return 0
+    print(f"in turns: {gain:.2f} times as fast")
+    for name, item in tuner.tunable.items():
+        if best[name] == present[name]:
+            continue
+        path, text = item.directory / CONFIG, _with_settings(item, best[name])
+        lines = path.read_text().splitlines(keepends=True), text.splitlines(keepends=True)
+        sys.stdout.writelines(difflib.unified_diff(*lines, str(path), str(path)))
+        if any(group.kind == KIND.KIND_GPU for group in item.config.instance_group):
+            print(f"{name} names a GPU, and this was a CPU: measure an endpoint with tritonsm size")
+        if options.write:
+            path.write_text(text)
+    return 0
+
+
+@contextmanager
+def open_tuner(options: argparse.Namespace) -> Iterator["Tuner"]:
+    """Build the model and yield its tuner. Raise `CommandError` if there is nothing to tune."""
+    model: ModelSource = options.model
     if options.callers < 1:
         raise CommandError(f"--callers {options.callers}: write 1 or more")
     plan, source = plan_model(model), Repository.read(model.folder)
@@ -130,43 +158,31 @@ def run(options: argparse.Namespace) -> int:
     request = encode(entry, to_arrays(entry, inputs.request_inputs(options.input, entry, sample)))
     steps, target, engines = Steps(), local_target(), local_engines()
     with build(model, name=plan.name, target=target, progress=steps, engines=engines) as built:
-        tuner = _Tuner(built, request, options, steps)
-        present = {name: Setting.of(item.config) for name, item in tunable.items()}
-        best = tuner.search(tunable, present)
-        gain = tuner.compare(present, best)
-    console().print(_table(tuner.measurements))
-    if gain < MIN_GAIN:
-        print(f"no configuration is {MIN_GAIN:g} times as fast as that of {model.folder}")
-        return 0
-    print(f"in turns: {gain:.2f} times as fast")
-    for name, item in tunable.items():
-        if best[name] == present[name]:
-            continue
-        path, text = item.directory / CONFIG, _with_settings(item, best[name])
-        lines = path.read_text().splitlines(keepends=True), text.splitlines(keepends=True)
-        sys.stdout.writelines(difflib.unified_diff(*lines, str(path), str(path)))
-        if any(group.kind == KIND.KIND_GPU for group in item.config.instance_group):
-            print(f"{name} names a GPU, and this was a CPU: measure an endpoint with tritonsm size")
-        if options.write:
-            path.write_text(text)
-    return 0
+        yield Tuner(built, tunable, request, options, steps)
 
 
-class _Tuner:
+class Tuner:
     """The search: settings of one model after another, each measured in a Triton of its own."""
 
     def __init__(
-        self, built: Build, request: tuple[bytes, str], options: argparse.Namespace, steps: Steps
+        self,
+        built: Build,
+        tunable: dict[str, Model],
+        request: tuple[bytes, str],
+        options: argparse.Namespace,
+        steps: Steps,
     ) -> None:
         self._built, self._request, self._options, self._steps = built, request, options, steps
+        self.tunable = tunable
+        self.present = {name: Setting.of(item.config) for name, item in tunable.items()}
         self.measurements: list[MeasuredSettings] = []
 
-    def search(self, tunable: dict[str, Model], present: Settings) -> Settings:
+    def search(self, present: Settings) -> Settings:
         """Return the best settings of the models."""
         best, fastest = present, self._measure("as it is", present)
         if fastest.error:
             raise CommandError(f"{self._built.name}: {fastest.error}")
-        for name, item in tunable.items():
+        for name, item in self.tunable.items():
             for choices in (_counts, _delays) if item.config.max_batch_size > 1 else (_counts,):
                 for setting in choices(best[name]):
                     measured = self._measure(f"{name}: {setting}", {**best, name: setting})
@@ -180,15 +196,27 @@ class _Tuner:
         """Return how many times as fast the best settings are, measured in turns."""
         if best == present:
             return 1.0
-        pairs = [
-            (self._measure("as it is, again", present), self._measure("the best, again", best))
-            for _ in range(TURNS)
-        ]
+        with self.serve(present) as measure_present, self.serve(best) as measure_best:
+            pairs = [
+                (measure_present("as it is, again"), measure_best("the best, again"))
+                for _ in range(TURNS)
+            ]
         slow, fast = (sum(item.rate for item in side) for side in zip(*pairs, strict=True))
         return fast / slow if slow else 1.0
 
     def _measure(self, title: str, settings: Settings) -> MeasuredSettings:
-        with TemporaryDirectory(prefix="tune-") as scratch, self._steps.step("measure", title):
+        try:
+            with self._steps.step("measure", title), self.serve(settings) as measure:
+                return measure(title)
+        except ServingError as error:
+            failed = MeasuredSettings(title, error=str(error).splitlines()[0])
+            self.measurements.append(failed)
+            return failed
+
+    @contextmanager
+    def serve(self, settings: Settings) -> Iterator[Callable[[str], MeasuredSettings]]:
+        """Load the model with these settings, and yield a function that measures it, by title."""
+        with TemporaryDirectory(prefix="tune-") as scratch:
             folder = Path(scratch, "repository")
             shutil.copytree(self._built.folder, folder, copy_function=os.symlink)
             for name, setting in settings.items():
@@ -198,16 +226,11 @@ class _Tuner:
             packed = Path(scratch, "archives", f"{self._built.name}{archive.SUFFIX}")
             packed.parent.mkdir()
             archive.pack(folder, packed)
-            try:
-                with serve(packed.parent) as server:
-                    server.load(packed.name)
-                    measurement = self._invoke(title, server, packed.name)
-            except ServingError as error:
-                measurement = MeasuredSettings(title, error=str(error).splitlines()[0])
-        self.measurements.append(measurement)
-        return measurement
+            with serve(packed.parent) as server:
+                server.load(packed.name)
+                yield partial(self._invoke, server, packed.name)
 
-    def _invoke(self, title: str, server: TritonServer, name: str) -> MeasuredSettings:
+    def _invoke(self, server: TritonServer, name: str, title: str) -> MeasuredSettings:
         """Let callers invoke the model for some seconds, after a call of each."""
         latencies: list[float] = []
 
@@ -223,7 +246,8 @@ class _Tuner:
             [*threads.map(call, [start + self._options.seconds] * callers)]
             seconds = time.perf_counter() - start
         p95 = statistics.quantiles(latencies, n=20)[-1] if len(latencies) > 1 else latencies[0]
-        return MeasuredSettings(title, len(latencies) / seconds, 1e3 * p95)
+        self.measurements.append(MeasuredSettings(title, len(latencies) / seconds, 1e3 * p95))
+        return self.measurements[-1]
 
 
 def _is_tunable(model: Model) -> bool:

@@ -8,5 +8,6 @@ BENCHMARKS = {
     "cold_start": "Cold start",
     "endpoint": "Invocations",
     "evictions": "Many models on one instance",
+    "tune": "Tuned settings of models",
 }
 """Titles of the benchmarks, by module."""
