@@ -3,12 +3,11 @@
 "Default" is what Triton does without settings: one instance, no batching. "Tuned" is what the
 search of `tritonsm tune` makes of it, with 8 callers; then both are measured in turns, each in a
 Triton of its own. MiniLM is the shipped ensemble: a tokenizer in Python, an encoder in ONNX, whose
-stand-in runs PyPI's ONNX Runtime, and a pooling in Python. "search" is one Python model, which
-multiplies the queries of a batch by 50,000 vectors of MiniLM's size.
+stand-in runs PyPI's ONNX Runtime, and a pooling in Python. "features" is a Python model that waits
+20 ms for each batch, as one that queries a store of features does.
 """
 
 import argparse
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,10 +18,9 @@ from tools.bench.turns import ROOT, Results, Turn
 
 TURNS = 8
 DEFAULT = tune.Setting(instances=1, delay=None)
-QUERY = json.dumps([[number / 384 for number in range(384)]])
 MODELS = {
     ROOT / "models" / "minilm": [],
-    Path(__file__).with_name("search"): [f"QUERY={QUERY}"],
+    Path(__file__).with_name("features"): ["USER=[[7]]"],
 }
 """Folders -> the inputs of a call, where the model has no golden file."""
 
