@@ -205,7 +205,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
         else:
             clauses = stack_details(comparison, stack)
         if not clauses:
-            text = count_changes(changes)
+            text = count_changes(changes) or "in other words, which change no resource"
             is_equal = any(a.is_equal for a in comparison.access if a.stack == stack)
             details = [d for d in property_changes(comparison) if d.change.stack == stack]
             if is_equal and details and all(detail.is_access for detail in details):

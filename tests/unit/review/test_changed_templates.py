@@ -517,3 +517,20 @@ def test_policy_in_other_words_is_told_as_such(actions: list[str], ending: str) 
     comparison = Comparison("prod", {"prod-network": before}, {"prod-network": after}, plan, plan)
     (line,) = notes(comparison)
     assert line.endswith(ending)
+
+
+def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
+    def template(account: Any) -> Template:
+        trust = {
+            "Effect": "Allow",
+            "Action": "sts:AssumeRole",
+            "Principal": {"Service": "lambda.amazonaws.com"},
+            "Condition": {"StringEquals": {"aws:SourceAccount": account}},
+        }
+        policy = {"AssumeRolePolicyDocument": {"Statement": [trust]}}
+        return {"Resources": {"Role": {"Type": "AWS::IAM::Role", "Properties": policy}}}
+
+    plan = plan_of(endpoints={})
+    sides = ({"prod-network": template(account)} for account in ("1", ["1"]))
+    (line,) = notes(Comparison("prod", *sides, plan, plan))
+    assert line == "**prod-network**: in other words, which change no resource"
