@@ -531,6 +531,6 @@ def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
         return {"Resources": {"Role": {"Type": "AWS::IAM::Role", "Properties": policy}}}
 
     plan = plan_of(endpoints={})
-    sides = ({"prod-network": template(account)} for account in ("1", ["1"]))
-    (line,) = notes(Comparison("prod", *sides, plan, plan))
+    before, after = ({"prod-network": template(account)} for account in ("1", ["1"]))
+    (line,) = notes(Comparison("prod", before, after, plan, plan))
     assert line == "**prod-network**: in other words, which change no resource"
