@@ -37,6 +37,9 @@ REVIEW = "review.judge"
 """The module that reviews a change."""
 _MAKE = re.compile(r"\bmake\b([^\n;&|<>]*)")
 """A call of make with its arguments."""
+_PINNED = re.compile(r"@[0-9a-f]{40}$|@sha256:[0-9a-f]{64}$")
+_FOREIGN = re.compile(r"\$\{\{ *((?:github\.event\.|github\.head_ref|inputs\.)[\w.-]*) *\}\}")
+"""Texts of an event in a command (zizmor, template-injection)."""
 _CONSTANTS = re.compile(r"\$\{\{ *(matrix|runner|vars)\.[\w.-]+ *\}\}")
 """Expressions whose values the workflow, the runner and the repository's settings contain."""
 
@@ -108,7 +111,22 @@ def _rights(content: bytes) -> set[str]:
         if environment and _DELIVER.search(commands):
             title = environment.get("name") if isinstance(environment, dict) else environment
             texts.add(f"{name} delivers in the environment {title}, whose reviewers approve it")
+        texts |= {f"{name} {text}" for step in _steps(part) for text in _unsafe_step(step)}
     return texts
+
+
+def _unsafe_step(step: Workflow) -> Iterator[str]:
+    """Yield what a step does that zizmor refuses too, or that hides its failure."""
+    action = str(step.get("uses", ""))
+    if action and not action.startswith("./") and not _PINNED.search(action):
+        yield f"runs {action}, which is not pinned by a commit: whoever owns it can change it"
+    for text in dict.fromkeys(_FOREIGN.findall(str(step.get("run", "")))):
+        yield f"inserts {text} into a shell command: whoever writes that text runs commands"
+    reference = str((step.get("with") or {}).get("ref", ""))
+    if ".pull_request.head." in reference or "github.head_ref" in reference:
+        yield f"checks out the code of a change ({reference})"
+    if step.get("continue-on-error"):
+        yield "ignores the failure of a step (continue-on-error)"
 
 
 def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:

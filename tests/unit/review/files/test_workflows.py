@@ -67,6 +67,17 @@ def dangers(path: str, content: str | None) -> list[str]:
         (PULL_REQUEST, "  pull_request:\n", "  pull_request:\n  pull_request_target:\n",
          "a change of a fork runs it with a token"),
         (PULL_REQUEST, "  contents: read\n", "  contents: write\n", "all jobs may write"),
+        (DEPLOY, "credentials@99214aa6889fcddfa57764031d71add364327e59", "credentials@main",
+         "runs aws-actions/configure-aws-credentials@main, which is not pinned by a commit"),
+        (DEPLOY, "      - run: make install-cdk\n",
+         "      - run: echo ${{ github.event.head_commit.message }}\n",
+         "inserts github.event.head_commit.message into a shell command"),
+        (DEPLOY, "      - run: make install-cdk\n",
+         "      - run: make install-cdk\n        continue-on-error: true\n",
+         "ignores the failure of a step"),
+        (PULL_REQUEST, "          persist-credentials: false\n",
+         "          ref: ${{ github.event.pull_request.head.sha }}\n",
+         "checks out the code of a change"),
     ],
 )  # fmt: skip
 def test_broken_invariant_is_a_danger(path: str, old: str, new: str, message: str) -> None:
