@@ -12,7 +12,7 @@ from platform_facts._backends import Backend, backend, backends
 from platform_facts._compute_capability import AMPERE, ComputeCapability
 from platform_facts._errors import UnknownFact, UnsupportedCombination
 from platform_facts._gpus import Gpu, codebuild_gpu, gpu, gpus
-from platform_facts._images import ImageReference, Processor, image_uri
+from platform_facts._images import TRITON_REPOSITORY, ImageReference, Processor, image_uri
 from platform_facts._instances import InstanceType, instance_type, instance_types
 from platform_facts._prices import HOURS_PER_MONTH, Prices, prices
 from platform_facts._regions import Region, region, regions
@@ -22,6 +22,7 @@ from platform_facts._support import Support
 __all__ = [
     "AMPERE",
     "HOURS_PER_MONTH",
+    "TRITON_REPOSITORY",
     "Backend",
     "ComputeCapability",
     "Gpu",

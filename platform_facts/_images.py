@@ -8,6 +8,9 @@ from platform_facts._regions import Region
 from platform_facts._releases import Release
 from platform_facts._support import Support
 
+TRITON_REPOSITORY = "sagemaker-tritonserver"
+"""The repository of AWS's images of SageMaker Triton, in each region's registry."""
+
 
 class Processor(StrEnum):
     """The processor that an image supports."""
@@ -31,7 +34,7 @@ def image_uri(*, release: Release, region: Region, processor: Processor) -> str:
         )
     suffix = "-cpu" if processor is Processor.CPU else ""
     registry = f"{region.account(release)}.dkr.ecr.{region.name}.{region.dns_suffix}"
-    return f"{registry}/sagemaker-tritonserver:{release.name}-py3{suffix}"
+    return f"{registry}/{TRITON_REPOSITORY}:{release.name}-py3{suffix}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,7 @@ class CostChange:
 
 @dataclass(frozen=True)
 class VolumeCharge:
-    """A charge by volume that a change adds, with the endpoint that causes it."""
+    """A charge by volume that a change adds, with the endpoint or the model that causes it."""
 
     charge: str
     cause: str

@@ -72,7 +72,9 @@ class ChangeReport:
             text = endpoint.sentence.removeprefix(f"**{endpoint.name}**: ")
             cost = costs.pop(endpoint.name, "")
             names.setdefault("; ".join(filter(None, (text, cost))), []).append(endpoint.name)
-        names |= {text: [endpoint] for endpoint, text in costs.items() if text}
+        for name, text in costs.items():  # of endpoints that run until they are deleted
+            if text:
+                names.setdefault(text, []).append(name)
         return [
             f"{', '.join(f'**{endpoint}**' for endpoint in endpoints)}: {text}"
             for text, endpoints in names.items()

@@ -25,8 +25,8 @@ class Measurement(BaseModel):
 def measurements(models: Path, model: str) -> list[Measurement]:
     """Return the measurements of a model on instance types, newest first.
 
-    Results from a laptop and invalid files are omitted. All folders are searched, because the
-    folder of a recipe's alternative has another name than the alternative.
+    Files that are invalid, or measured on a laptop, are left out. The files of an alternative are
+    in the folder of its recipe, which has another name: so the folders of all models are read.
     """
     results = []
     for path in models.glob(f"*/{FOLDER}/*.json"):

@@ -6,9 +6,11 @@ Stage files have no owner, and both can name code of other people.
 import re
 from collections.abc import Iterator
 
+from platform_facts import TRITON_REPOSITORY
+from platform_facts.rules.server import VARIABLES
 from review.template_changes import PropertyChange
 
-ADDITIONAL_ARGUMENTS = "SAGEMAKER_TRITON_ADDITIONAL_ARGS"
+ADDITIONAL_ARGUMENTS = f"SAGEMAKER_TRITON_{VARIABLES['additional_args']}"
 """The options that AWS's `serve` passes to tritonserver."""
 AMOUNT = r"-?[\d.]+|true|false"
 HARMLESS_OPTION = re.compile(rf"--[a-z-]+(=({AMOUNT}|[a-z]+,[a-z-]+=\d+|\d+:\d+))?|{AMOUNT}", re.I)
@@ -17,7 +19,7 @@ HARMLESS_VALUE = re.compile(rf"[\w-]{{0,40}}|{AMOUNT}")
 """Texts that are no path, host, module or command."""
 CODE_VARIABLES = re.compile(r"PYTHON|LD_|PATH$|BROWSER$")
 """Names of variables that select code with any text."""
-TRITON_IMAGE = "/sagemaker-tritonserver:"
+TRITON_IMAGE = f"/{TRITON_REPOSITORY}:"
 """AWS's images, which the release names."""
 
 

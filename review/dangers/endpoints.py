@@ -7,14 +7,12 @@ from typing import Any
 import platform_facts
 from plan.document import PlannedEndpoint, PlannedVariant
 from plan.updates import rejection_reason, scaled_variants_that_change
+from platform_facts.rules.ranges import SCALING_TARGETS
 from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
 from review.endpoint_changes import limits_text
 from review.model_changes import model_changes
 from review.values import falls_sharply, rises_sharply
-
-TARGETS = ("max_rps", "concurrency", "gpu_percent", "cpu_percent")
-"""Keys of a stage's scaling with a target."""
 
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
@@ -220,7 +218,11 @@ def _weaker_targets(comparison: Comparison) -> Iterator[Danger]:
 
 def _scaling_targets(endpoint: PlannedEndpoint) -> dict[str, float]:
     scaling: Any = endpoint.settings.settings.get("scaling") or {}
-    return {name: scaling[name] for name in TARGETS if isinstance(scaling.get(name), int | float)}
+    return {
+        name: scaling[name]
+        for name in SCALING_TARGETS
+        if isinstance(scaling.get(name), int | float)
+    }
 
 
 def _limits_by_schedules(endpoint: PlannedEndpoint) -> tuple[int, int] | None:

@@ -235,9 +235,10 @@ class _Reader:
             yield (OUTSIDE, "a computed path"), call.lineno, name
 
     def _own_names(self, nodes: list[ast.AST]) -> set[str]:
-        """Return the names of values that come only from the model's arguments, file or literals.
+        """Return the names whose values are made of Triton's arguments, `__file__` and literals.
 
-        A parameter of a function is not known, except `args` of `initialize`.
+        Other names can have a value from a request or a file, as the parameters of functions do,
+        except `args` of `initialize`.
         """
         own = {"args", "__file__"}
         while True:
