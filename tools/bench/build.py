@@ -21,7 +21,6 @@ from tempfile import TemporaryDirectory
 import boto3
 
 from model_build import BuildTarget
-from model_build.publishing.manifests import source_key
 from model_build.source import ModelFolder, ModelSource
 from platform_facts.rules.builds import BuildItem
 from tools.bench.local_endpoint import ECHO, NAME, local_sagemaker
@@ -34,6 +33,7 @@ CHANGES = {
     "changed configuration": "encoder/config.pbtxt",
     "changed weights": "export.py",
 }
+ASSET = "asset.zip"
 MIB = 1 << 20
 S3 = f"s3://{NAME}/"
 
@@ -93,15 +93,13 @@ def build_list(models: Iterable[ModelSource], target: str) -> Turn:
     An archive has the key NAME-DIGEST.tar.gz.
     """
     models = list(models)
-    folder = models[0].folder
-    digest = sha256("".join(model.digest for model in models).encode()).hexdigest()
-    s3 = boto3.client("s3")
+    folder, s3 = models[0].folder, boto3.client("s3")
     with TemporaryDirectory() as scratch:
-        source = shutil.make_archive(f"{scratch}/source", "zip", folder)
-        s3.upload_file(source, NAME, source_key(digest))
+        asset = shutil.make_archive(f"{scratch}/asset", "zip", folder.parent, folder.name)
+        s3.upload_file(asset, NAME, ASSET)
     items = [
         BuildItem(
-            source=source_key(digest),
+            source=ASSET,
             model=model.name,
             alternative=model.alternative or "",
             digest=model.digest,
