@@ -59,18 +59,20 @@ PROTECTION = "terminationProtection"
 def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
     """A resource other than a Model or an EndpointConfig is replaced, or a stateful one deleted.
 
-    The replacements of a stack are one danger: a resource is often replaced because it refers to
-    another replaced resource.
+    Those of a stack are one danger: a resource is often replaced because it refers to another
+    replaced resource.
     """
     for change in comparison.changes:
         if change.type in EXEMPT_TYPES or not comparison.is_deployed(change.stack):
             continue
-        subject = f"{change.stack}.{change.path}"
+        subject, text = f"{change.stack}.{change.path}", ""
         if change.impact == "WILL_REPLACE":
-            message = f"{change.type} {change.path} is replaced ({_reasons(change)})"
+            text = f"replaced ({_reasons(change)})"
+        elif change.type in STATEFUL_TYPES:
+            text = REMOVALS.get(change.impact, "")
+        if text:
+            message = f"{change.type} {change.stack}/{change.path}: {text}"
             yield Danger(subject, message, group=change.stack)
-        elif change.type in STATEFUL_TYPES and change.impact in REMOVALS:
-            yield Danger(subject, f"{change.type} {change.path} is {REMOVALS[change.impact]}")
 
 
 def _reasons(change: ResourceChange) -> str:

@@ -2,7 +2,8 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from review.files.changed_code import (
 from review.files.model_code import new_capabilities
 from review.files.model_data import describe_model_data, lengths_above_engines
 from review.files.packages import NPM_LOCK, describe_packages
-from review.files.python_code import changed_literals
+from review.files.python_code import changed_literals, refusals
 from review.files.readers import read_json, read_text, read_yaml
 from review.files.workflows import FOLDER as WORKFLOWS
 from review.files.workflows import describe_workflows
@@ -102,13 +103,14 @@ def compare_files(
         longer = lengths_above_engines(folder, head) - lengths_above_engines(folder, base)
         for path, text in sorted(longer):
             lengths.setdefault(path, []).append(("broken_clients", text))
+    lost_refusals = _lost_refusals(changed)
     for file in changed:
         limits = [*_changed_limits(moved.get(file.path, file), assets)]
         literals[file.path] = [text for _, text in limits]
         findings = [(rule, text) for rule, text in limits if rule]
         findings += [*dict.fromkeys(_findings(file, moved.get(file.path), head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
-        findings += lengths.get(file.path, [])
+        findings += [*lengths.get(file.path, []), *lost_refusals.get(file.path, [])]
         if file.path in LOCATIONS:
             findings += _lost_owners(owners, CodeOwners.of(head), head)
         if file.is_code and not owners.find(file.path) and not only_acknowledges:
@@ -142,7 +144,7 @@ def _changed_limits(file: ChangedFile, assets: frozenset[bytes]) -> Iterator[tup
 
     The effect of other code is in templates and plans.
     """
-    if not file.path.endswith(".py") or NOT_DEPLOYED.match(file.path):
+    if not _is_run(file.path):
         return
     is_deployed = file.after in assets or file.path.startswith(RUNNING)
     for name, before, after in changed_literals(file.before, file.after):
@@ -154,6 +156,36 @@ def _changed_limits(file: ChangedFile, assets: frozenset[bytes]) -> Iterator[tup
             yield "changed_limits", text
         else:
             yield "", text
+
+
+def _lost_refusals(changed: Iterable[ChangedFile]) -> dict[str, list[tuple[str, str]]]:
+    """Return the statements of checks that a package no longer has, by file.
+
+    Moved and reworded ones are not lost: the package raises the exception as often as before.
+    """
+    losses: dict[str, list[tuple[str, str]]] = {}
+    counts: dict[tuple[str, str], int] = {}
+    for file in (file for file in changed if file.after is not None and _is_run(file.path)):
+        before, after = (Counter(refusals(side)) for side in (file.before, file.after))
+        for name, count in (after - before).items():
+            key = file.package, name[0]
+            counts[key] = counts.get(key, 0) + count
+        for (name, statement), count in (before - after).items():
+            key = file.package, name
+            counts[key] = counts.get(key, 0) - count
+            losses.setdefault(file.path, []).append((name, statement))
+    return {
+        file.path: [
+            ("weakened_checks", f"no longer refuses: {statement}")
+            for name, statement in losses.get(file.path, [])
+            if counts[file.package, name] < 0
+        ]
+        for file in changed
+    }
+
+
+def _is_run(path: str) -> bool:
+    return path.endswith(".py") and not NOT_DEPLOYED.match(path)
 
 
 def _is_other_limit(before: Any, after: Any) -> bool:

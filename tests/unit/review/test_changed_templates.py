@@ -320,7 +320,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "update guard deleted": (
         drop("Guard"),
-        "replaced_resources: Custom::TritonUpdateGuard Guard is deleted",
+        "replaced_resources: Custom::TritonUpdateGuard prod-text/Guard: deleted",
     ),
     "threshold raised": (
         put("Latency", "Threshold", 5_000_000),
@@ -349,7 +349,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "topic renamed": (
         put("Topic", "TopicName", "on-call"),
-        "replaced_resources: AWS::SNS::Topic Topic is replaced (TopicName: ... -> on-call)",
+        "replaced_resources: AWS::SNS::Topic prod-text/Topic: replaced (TopicName: ... -> on-call)",
     ),
     "subscription to a renamed topic": (
         put("Topic", "TopicName", "on-call"),
