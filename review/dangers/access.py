@@ -107,7 +107,8 @@ def privileged_new_principals(comparison: Comparison) -> Iterator[Danger]:
             for group in grant_groups(grants):
                 admitting = {grant.policy_resource for grant in group}
                 own = {grant for grant in access.grants_to_new if grant.principal in admitting}
-                text = joined([grant_sentence(group, "may"), *grant_sentences(own)])
+                permissions = [joined(grant_sentences(own))] if own else []
+                text = "; ".join((grant_sentence(group, "may"), *permissions))
                 yield _danger(access.stack, group, f"new, and {reason}: {text}", reason)
 
 

@@ -242,7 +242,10 @@ def _lost_owners(
     """Yield the files for which fewer people than before may approve a change, by owner."""
     paths_by_owner: dict[str, list[str]] = {}
     for path in sorted(head):
-        for owner in {*old.named(path)} - {*new.named(path)}:
+        lost = {*old.named(path)} - {*new.named(path)}
+        if new.named(path):
+            lost &= {*old.find(path)}  # a placeholder has a successor
+        for owner in lost:
             paths_by_owner.setdefault(owner, []).append(path)
     for owner, paths in sorted(paths_by_owner.items()):
         more = f" and {len(paths) - 1} more files" if len(paths) > 1 else ""
