@@ -13,6 +13,7 @@ from platform_facts.rules.secrets import (
     EXAMPLES,
     GENERIC_KINDS,
     NOT_SCANNED,
+    VENDORS,
     detectors,
     secrets,
     strings,
@@ -64,8 +65,10 @@ def added_secrets(
     for value, names in places.items():
         (first, (stage, key)), *others = names.items()
         also = f", also in {named([name for name, _ in others])}" if others else ""
+        vendors = (name for prefix, name in VENDORS.items() if value.startswith(prefix))
+        kind = next((f"token of {name}" for name in vendors), kinds[value])
         message = (
-            f"{first}: {key}: a secret ({kinds[value]}){also}: revoke it, and refer to a secret of "
+            f"{first}: {key}: a secret ({kind}){also}: revoke it, and refer to a secret of "
             "Secrets Manager instead"
         )
         dangers.append(Danger(f"{first}.{digest(value)}", message, RULE, stage, group=first))
