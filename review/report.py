@@ -93,10 +93,10 @@ class ChangeReport:
         costs = {cost.endpoint: cost.text for cost in self.changed_costs}
         names: dict[str, list[str]] = {}
         for stage in self.stages:
-            told = _told(stage)
+            dangers = _danger_texts(stage)
             for endpoint in stage.endpoints:
                 if endpoint.state != "unchanged":
-                    clauses = _untold(endpoint.clauses, told)
+                    clauses = _untold(endpoint.clauses, dangers)
                     cost = costs.pop(endpoint.name, "")
                     text = "; ".join(filter(None, (*clauses, cost)))
                     names.setdefault(text, []).append(endpoint.name)
@@ -111,9 +111,9 @@ class ChangeReport:
         names: dict[str, list[tuple[str, str]]] = {}
         texts: dict[str, str] = {}
         for stage in self.stages:
-            told = _told(stage)
+            dangers = _danger_texts(stage)
             for note in stage.notes:
-                if text := "; ".join(_untold(note.clauses, told)):
+                if text := "; ".join(_untold(note.clauses, dangers)):
                     key = re.sub(rf"\b{re.escape(stage.stage)}\b", "STAGE", text)
                     names.setdefault(key, []).append((stage.stage, note.name))
                     texts.setdefault(key, text)
@@ -170,14 +170,14 @@ class ChangeReport:
             yield from getattr(stage, attribute)
 
 
-def _told(stage: StageReview) -> str:
+def _danger_texts(stage: StageReview) -> str:
     """Return the sentences of all dangers of a stage."""
     return "\n".join(
         text for danger in stage.dangers for text in (danger.message, *danger.consequences)
     )
 
 
-def _untold(clauses: Sequence[str], told: str) -> list[str]:
+def _untold(clauses: Sequence[str], dangers: str) -> list[str]:
     """Return the clauses whose change, PROPERTY: BEFORE -> AFTER, or grant no danger tells."""
     texts = {
         clause: clause.partition(": ")[2].partition(" (")[0]
@@ -185,7 +185,7 @@ def _untold(clauses: Sequence[str], told: str) -> list[str]:
         else clause.partition(" may ")[2]
         for clause in clauses
     }
-    return [clause for clause, text in texts.items() if not text or text not in told]
+    return [clause for clause, text in texts.items() if not text or text not in dangers]
 
 
 def _bold(names: Iterable[str]) -> str:

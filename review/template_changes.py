@@ -82,6 +82,8 @@ TELLING = (
     *("DatapointsToAlarm", "EvaluationPeriods", "Period", "Protocol", "Endpoint", "Name"),
 )
 """The properties that tell most about a created resource."""
+WILDCARDS = "IAM5"
+"""The end of cdk-nag's rule about wildcards in policies, which are told as permissions."""
 TOLD_BY_GRANTS = ("AWS::IAM::Policy", "AWS::S3::BucketPolicy")
 """Types of new resources whose statements are told as permissions."""
 MAX_VALUES = 8
@@ -372,9 +374,9 @@ def _acknowledgements(before: Sequence[str], after: Sequence[str]) -> Iterator[s
     """Yield the findings of cdk-nag that the app newly acknowledges, with the constructs."""
     constructs: dict[tuple[str, str], list[str]] = {}
     for line in after:
-        if line not in before:
-            _, construct, finding, reason = line.split(": ", 3)
-            rule = finding.partition("[")[0]
+        _, construct, finding, reason = line.split(": ", 3)
+        rule = finding.partition("[")[0]
+        if before and line not in before and not rule.endswith(WILDCARDS):
             constructs.setdefault((rule, reason), []).append(construct)
     for (rule, reason), names in constructs.items():
         where = named([*dict.fromkeys(names)])

@@ -123,7 +123,9 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
         for path in resource_paths(resource.type, {"Properties": properties}):
             key = (resource.stack, resource.id, path)
             is_tag = "Tags." in path and str(difference.after) in tags
-            is_known = is_tag or _is_known(path, known[resource.type]) or PROTECTING.search(path)
+            is_known = (
+                is_tag or _is_known(path, known[resource.type]) or bool(PROTECTING.search(path))
+            )
             if not is_known and key not in reported:
                 reported.add(key)
                 text = f"no stack has the property {path} of this type: {difference.text}"

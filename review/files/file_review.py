@@ -164,15 +164,13 @@ def _lost_refusals(changed: Iterable[ChangedFile]) -> dict[str, list[tuple[str, 
     Moved and reworded ones are not lost: the package raises the exception as often as before.
     """
     losses: dict[str, list[tuple[str, str]]] = {}
-    counts: dict[tuple[str, str], int] = {}
+    counts = Counter[tuple[str, str]]()
     for file in (file for file in changed if file.after is not None and _is_run(file.path)):
         before, after = (Counter(refusals(side)) for side in (file.before, file.after))
-        for name, count in (after - before).items():
-            key = file.package, name[0]
-            counts[key] = counts.get(key, 0) + count
-        for (name, statement), count in (before - after).items():
-            key = file.package, name
-            counts[key] = counts.get(key, 0) - count
+        for name, _ in (after - before).elements():
+            counts[file.package, name] += 1
+        for name, statement in (before - after).elements():
+            counts[file.package, name] -= 1
             losses.setdefault(file.path, []).append((name, statement))
     return {
         file.path: [

@@ -37,9 +37,10 @@ def _lines_without_change(name: str) -> frozenset[str]:
 def _lines(comparison: Comparison) -> Iterator[str]:
     yield from (danger.key for danger in dangers(comparison))
     models = model_changes(comparison)
-    for change in (*endpoint_changes(comparison, models), *notes(comparison)):
-        for clause in change.clauses:
-            if not _GENERAL.fullmatch(clause):
-                yield f"{change.name}: {clause}"
+    endpoints = endpoint_changes(comparison, models)
+    changes = [(change.name, [*change.clauses]) for change in endpoints]
+    changes += [(note.name, [*note.clauses]) for note in notes(comparison)]
+    for name, clauses in changes:
+        yield from (f"{name}: {text}" for text in clauses if not _GENERAL.fullmatch(text))
     yield from (f"{model.model} {model.state} {model.breaking_changes}" for model in models)
     yield from (str(change) for change in cost_changes(comparison) if change.before != change.after)

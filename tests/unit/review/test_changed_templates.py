@@ -199,8 +199,8 @@ def review(edit: Edit, **plan: Any) -> tuple[list[str], str]:
     before, after = base_resources(), base_resources()
     edit(after)
     comparison = compare(before, after, plan_after=PROD.model_copy(update=plan))
-    changes = (*endpoint_changes(comparison), *notes(comparison))
-    texts = [clause for change in changes for clause in change.clauses]
+    texts = [clause for change in endpoint_changes(comparison) for clause in change.clauses]
+    texts += [clause for note in notes(comparison) for clause in note.clauses]
     texts += map(str, cost_changes(comparison))
     messages = [
         f"{danger.rule}: {danger.message} {danger.details}" for danger in dangers(comparison)
