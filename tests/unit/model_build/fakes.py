@@ -75,7 +75,7 @@ class _Paginator:
 
 
 class FakeS3:
-    """S3 client with one bucket `bucket`, for the operations that model_build calls.
+    """S3 client with one bucket, for the operations that model_build calls.
 
     `objects` maps keys to objects, `unfinished` upload IDs to multipart uploads that were neither
     completed nor aborted; `calls` has the names of the operations in order. `hooks` maps the name
@@ -87,7 +87,8 @@ class FakeS3:
         class NoSuchKey(ClientError):
             pass
 
-    def __init__(self) -> None:
+    def __init__(self, bucket: str = "bucket") -> None:
+        self.bucket = bucket
         self.objects: dict[str, dict[str, Any]] = {}
         self.unfinished: dict[str, dict[str, Any]] = {}
         self.calls: list[str] = []
@@ -203,7 +204,7 @@ class FakeS3:
         ]
 
     def _record(self, operation: str, request: dict[str, Any]) -> None:
-        assert request["Bucket"] == "bucket"
+        assert request["Bucket"] == self.bucket
         self.calls.append(operation)
         if operation in self.hooks:
             self.hooks[operation](request)
