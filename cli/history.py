@@ -17,6 +17,7 @@ from delivery.bucket import model_bucket, stack_name
 from model_build.commands.arguments import Commands
 from plan import stage_record
 from plan.stage_record import Event
+from platform_facts.rules.bucket_keys import HISTORY
 from release.checkout import Checkout
 from review.escaping import printable
 
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     elif events:
         console().print(_table(events))
     else:
-        print(f"there are no events in s3://{bucket}/{stage_record.FOLDER}")
+        print(f"there are no events in s3://{bucket}/{HISTORY}")
     return 0
 
 

@@ -17,6 +17,7 @@ from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines, GpuRunner
 from model_build.errors import BuildError
 from model_build.progress import Progress
+from plan.archives import ArchiveBucket
 from platform_facts import ComputeCapability
 
 MANY_RETRIES = Config(retries={"mode": "standard", "total_max_attempts": 12})
@@ -28,20 +29,23 @@ GPU_IMAGES = "GpuImages"
 
 
 def bucket_engines(
-    bucket: str, *, project: str | None, images: Mapping[str, str], deadline: float | None = None
+    bucket: ArchiveBucket,
+    *,
+    project: str | None,
+    images: Mapping[str, str],
+    deadline: float | None = None,
 ) -> Engines:
     """Return the provider for builds, which compiles in CodeBuild's `project` or on this machine.
 
     `images` are copies of NVIDIA's images by release.
     """
     gpu = _codebuild(bucket, project, images, deadline=deadline) if project else LocalGpu()
-    return Engines(BucketResultStore(boto3.client("s3"), bucket, is_builder=True), gpu)
+    return Engines(BucketResultStore(bucket, is_builder=True), gpu)
 
 
-def stage_engines(bucket: str, *, stage: str) -> Engines:
+def stage_engines(bucket: ArchiveBucket, *, stage: str) -> Engines:
     """Return the provider for `publish` to a deployed stage."""
-    results = BucketResultStore(boto3.client("s3"), bucket, is_builder=False)
-    return Engines(results, StageGpu(bucket, stage))
+    return Engines(BucketResultStore(bucket, is_builder=False), StageGpu(bucket, stage))
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class StageGpu:
     The stage's outputs are read when the first engine is needed.
     """
 
-    bucket: str
+    bucket: ArchiveBucket
     stage: str
 
     def compute_capability(self) -> ComputeCapability:
@@ -72,10 +76,9 @@ class StageGpu:
 
 
 def _codebuild(
-    bucket: str, project: str, images: Mapping[str, str], *, deadline: float | None
+    bucket: ArchiveBucket, project: str, images: Mapping[str, str], *, deadline: float | None
 ) -> GpuRunner:
     return CodeBuildGpu(
-        s3=boto3.client("s3"),
         codebuild=boto3.client("codebuild", config=MANY_RETRIES),
         logs=boto3.client("logs"),
         bucket=bucket,

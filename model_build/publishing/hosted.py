@@ -1,7 +1,7 @@
 """The archive prefixes of a deployed endpoint, read from SageMaker."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
@@ -20,21 +20,6 @@ update to another configuration has a PendingDeploymentSummary. SystemUpdating i
 does not change the configuration (DescribeEndpoint's reference)."""
 
 
-PUBLISHED_PREFIX = "published/"
-"""The folder of published archives below each prefix; only builds write outside of it.
-
-A TargetModel is a path below ModelDataUrl (SageMaker developer guide, "Invoke a Multi-Model
-Endpoint").
-"""
-
-
-class ObjectLocation(TypedDict):
-    """The bucket and the key of an object."""
-
-    bucket: str
-    key: str
-
-
 @dataclass(frozen=True)
 class ArchivePrefix:
     """An S3 prefix of a multi-model endpoint's archives, and their build target.
@@ -46,10 +31,6 @@ class ArchivePrefix:
     prefix: str
     target: BuildTarget
     own_image: bool = False
-
-    def archive_location(self, archive: str) -> ObjectLocation:
-        """Return bucket and key of an archive below the prefix."""
-        return {"bucket": self.bucket, "key": self.prefix + archive}
 
 
 def archive_prefixes(

@@ -10,7 +10,6 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from delivery.bucket import ArchiveBucket
 from delivery.deliver import refuse_older_release, require_delivered_release
 from delivery.deploy import StageDeployment
 from delivery.errors import (
@@ -41,7 +40,7 @@ def s3() -> FakeS3:
 
 @pytest.fixture
 def history(s3: FakeS3) -> History:
-    return History("prod", lambda: ArchiveBucket(s3.client, "bucket"))
+    return History("prod", lambda: s3.bucket)
 
 
 @pytest.fixture
