@@ -20,7 +20,6 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery import cdk
-from delivery.bucket import stack_name, stack_outputs
 from delivery.deploy import StageDeployment
 from delivery.errors import (
     NotDelivered,
@@ -32,6 +31,7 @@ from delivery.promotion import promote_archive
 from delivery.steps import say, step, wait_while
 from plan.archives import ArchiveBucket
 from plan.catalog import Catalog
+from plan.deployed import stack_name, stack_outputs
 from plan.document import EndpointSettings
 from platform_facts.rules.bucket_keys import LISTS, PUBLISHED, source_key
 from platform_facts.rules.builds import BuildItem

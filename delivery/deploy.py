@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery import cdk
 from delivery.assembly import Assembly
-from delivery.aws import endpoint_description, stack_template
+from delivery.aws import stack_template
 from delivery.bucket import model_bucket
 from delivery.errors import (
     DeliveryError,
@@ -31,6 +31,7 @@ from delivery.state import (
 )
 from delivery.steps import say, step
 from plan.archives import ArchiveBucket
+from plan.deployed import endpoint_description
 from plan.document import EndpointSettings
 from plan.updates import scaled_variants_that_change
 from release.templates import Template, resources

@@ -21,13 +21,13 @@ import boto3
 from botocore.exceptions import ClientError
 
 from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
-from delivery.bucket import stack_name
 from delivery.catalog import Entries, deployed_entries, differences
 from delivery.errors import Unfinished
 from delivery.state import MISSING as MISSING_STACK
 from delivery.state import endpoint_fault, incomplete_stacks
 from plan import stage_record
 from plan.archives import ArchiveBucket, ArchiveReplaced
+from plan.deployed import stack_name
 from plan.document import EndpointSettings
 from plan.stage_record import DELIVER, ROLLBACK, DeliveryOutcome, Event
 from release.templates import Template, resources

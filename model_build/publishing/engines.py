@@ -18,6 +18,7 @@ from model_build.engines.provider import Engines, GpuRunner
 from model_build.errors import BuildError
 from model_build.progress import Progress
 from plan.archives import ArchiveBucket
+from plan.deployed import stack_name, stack_outputs
 from platform_facts import ComputeCapability
 
 MANY_RETRIES = Config(retries={"mode": "standard", "total_max_attempts": 12})
@@ -70,7 +71,12 @@ class StageGpu:
     def _gpu(self) -> GpuRunner:
         if find_spec("tensorrt"):
             return LocalGpu()
-        outputs = _outputs(self.stage)
+        outputs = stack_outputs(boto3.client("cloudformation"), self.stage)
+        if GPU_PROJECT not in outputs:
+            raise BuildError(
+                f"the stack {stack_name(self.stage)} has no output {GPU_PROJECT}: it is older than "
+                "this checkout. Deploy it"
+            )
         images = json.loads(outputs.get(GPU_IMAGES, "{}"))
         return _codebuild(self.bucket, outputs[GPU_PROJECT], images, deadline=None)
 
@@ -86,18 +92,3 @@ def _codebuild(
         images=images,
         deadline=deadline,
     )
-
-
-def _outputs(stage: str) -> dict[str, str]:
-    """Return the outputs of a stage's models stack. Raises `BuildError` without a GPU project."""
-    cloudformation = boto3.client("cloudformation")
-    stacks = cloudformation.describe_stacks(StackName=f"{stage}-models")["Stacks"]
-    outputs = {
-        output["OutputKey"]: output["OutputValue"] for output in stacks[0].get("Outputs", ())
-    }
-    if GPU_PROJECT not in outputs:
-        raise BuildError(
-            f"the stack {stage}-models has no output {GPU_PROJECT}: it is older than this "
-            "checkout. Deploy it"
-        )
-    return outputs

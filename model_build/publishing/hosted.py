@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
-
 from model_build.errors import BuildError
 from model_build.target import BuildTarget
+from plan.deployed import endpoint_description, stack_description
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -43,14 +42,11 @@ def archive_prefixes(
     archives exist below the old and the new prefix, and would not check another archive. If there
     is a stack with the endpoint's name, its update includes the update of the endpoint.
     """
-    try:
-        endpoint = sagemaker.describe_endpoint(EndpointName=endpoint_name)
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationException":
-            raise
+    endpoint = endpoint_description(sagemaker, endpoint_name)
+    if endpoint is None:
         raise BuildError(
             f"no endpoint {endpoint_name}: deploy it, or write another STAGE and ENDPOINT"
-        ) from None
+        )
     config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
     prefixes = {}
     for variant in config["ProductionVariants"]:
@@ -64,7 +60,8 @@ def archive_prefixes(
             )
         prefix = _parse_prefix(container["ModelDataUrl"], own_image="@" in container["Image"])
         prefixes[prefix] = prefix
-    _check_not_updating(endpoint, _stack_status(cloudformation, endpoint_name))
+    stack = stack_description(cloudformation, endpoint_name)
+    _check_not_updating(endpoint, stack["StackStatus"] if stack else "")
     return list(prefixes)
 
 
@@ -88,17 +85,6 @@ def _check_not_updating(endpoint: "DescribeEndpointOutputTypeDef", stack_status:
             "Wait until it is InService, and run this again: aws sagemaker wait "
             f"endpoint-in-service --endpoint-name {name}"
         )
-
-
-def _stack_status(cloudformation: "CloudFormationClient", name: str) -> str:
-    """Return the status of a stack, or an empty string if it does not exist."""
-    try:
-        (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationError":
-            raise
-        return ""
-    return stack["StackStatus"]
 
 
 def _parse_prefix(url: str, *, own_image: bool) -> ArchivePrefix:
