@@ -59,7 +59,9 @@ PLANNED = (
 )
 """Types and paths that follow from the plan: if an endpoint's plan changes, it tells the change."""
 
-LEAVES = ("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets")
+LEAVES = (
+    *("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets", "commands"),
+)
 """Last keys of properties that are compared as a whole."""
 
 ENDPOINT_TYPES = (
@@ -209,7 +211,9 @@ def notes(comparison: Comparison) -> Iterator[Note]:
     changes_by_stack = {difference.stack: difference.changes for difference in comparison.stacks}
     for stack in sorted(before.keys() | after.keys()):
         changes = changes_by_stack.get(stack, ())
-        if before.get(stack) == after.get(stack) or (stack in comparison.endpoints and changes):
+        pair = comparison.endpoints.get(stack)
+        is_told = pair and (comparison.effective_changes(stack) or pair.before != pair.after)
+        if before.get(stack) == after.get(stack) or (is_told and changes):
             continue  # described in the endpoint's sentence
         if stack not in after:
             clauses = ["no longer in the app; its stack stays until it is deleted"]

@@ -283,6 +283,10 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put(*ROUTING, LINEAR),
         "shrunk_protection: ... TrafficRoutingConfiguration.WaitIntervalInSeconds: 600 s -> 0 s",
     ),
+    "greater canary": (
+        put(*ROUTING, "CanarySize", "Value", 60),
+        "lost_rollback: ... before an alarm can go off: ... CanarySize.Value: 10 -> 60",
+    ),
     "instance counts no longer retained": (
         put("Endpoint", "RetainAllVariantProperties", False),
         "reset_instance_counts: ... independent of the load: RetainAllVariantProperties: true",
@@ -312,7 +316,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Config", "ShadowProductionVariants", [{
             "VariantName": "Shadow", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 2,
             "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}]),
-        "unknown_resources: ... no stack has the property ShadowProductionVariants",
+        "unknown_resources: ... no stack has this property: ShadowProductionVariants",
     ),
     "SSM access to instances": (
         put(*VARIANT, "EnableSSMAccess", True),
