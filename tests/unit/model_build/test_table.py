@@ -180,7 +180,7 @@ def test_build_of_a_row_has_only_its_files_and_its_source_has_its_digest(
             for path in finished.folder.rglob("*")
             if path.is_file()
         }
-        stored = sources.store_source(s3.client, finished, bucket="bucket")
+        stored = sources.store_source(s3.bucket, finished)
     assert files.pop("score/config.pbtxt")
     assert files == {"score/1/model.py": MODEL, "score/1/weights.json": "[1]"}
     assert (stored.model, stored.alternative) == ("fleet-acme", "acme")
