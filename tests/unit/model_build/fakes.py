@@ -77,7 +77,7 @@ class _Paginator:
 
 
 class FakeS3:
-    """S3 client with one bucket `bucket`, for the operations that model_build calls.
+    """S3 client with one bucket, for the operations that model_build calls.
 
     `objects` maps keys to objects, `unfinished` upload IDs to multipart uploads that were neither
     completed nor aborted; `calls` has the names of the operations in order. `hooks` maps the name
@@ -85,7 +85,8 @@ class FakeS3:
     raise, or write an object as a concurrent client would.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "bucket") -> None:
+        self.name = name
         self.objects: dict[str, dict[str, Any]] = {}
         self.unfinished: dict[str, dict[str, Any]] = {}
         self.calls: list[str] = []
@@ -100,7 +101,7 @@ class FakeS3:
     @property
     def bucket(self) -> ArchiveBucket:
         """Return the bucket."""
-        return ArchiveBucket(self.client, "bucket")
+        return ArchiveBucket(self.client, self.name)
 
     def create_multipart_upload(self, **request: Any) -> dict[str, Any]:
         self._record("CreateMultipartUpload", request)
@@ -210,7 +211,7 @@ class FakeS3:
         ]
 
     def _record(self, operation: str, request: dict[str, Any]) -> None:
-        assert request["Bucket"] == "bucket"
+        assert request["Bucket"] == self.name
         self.calls.append(operation)
         if operation in self.hooks:
             self.hooks[operation](request)
