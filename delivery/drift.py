@@ -21,12 +21,13 @@ import boto3
 from botocore.exceptions import ClientError
 
 from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
-from delivery.bucket import ArchiveBucket, stack_name
 from delivery.catalog import Entries, deployed_entries, differences
-from delivery.errors import NotDelivered, Unfinished
+from delivery.errors import Unfinished
 from delivery.state import MISSING as MISSING_STACK
 from delivery.state import endpoint_fault, incomplete_stacks
 from plan import stage_record
+from plan.archives import ArchiveBucket, ArchiveReplaced
+from plan.deployed import stack_name
 from plan.document import EndpointSettings
 from plan.stage_record import DELIVER, ROLLBACK, DeliveryOutcome, Event
 from release.templates import Template, resources
@@ -120,7 +121,7 @@ def _missing_archives(
             try:
                 if not bucket.is_complete(key):
                     yield entry["model"], f"s3://{bucket.name}/{key} does not exist"
-            except NotDelivered as error:  # its SHA-256 is not the manifest's
+            except ArchiveReplaced as error:
                 yield entry["model"], str(error)
 
 

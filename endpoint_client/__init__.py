@@ -12,7 +12,7 @@ Errors have the attributes `status`, `request_id` and `retry_safe`:
     ├── UnknownModel      the catalog has no model of that name; not sent
     ├── NotSent           no connection in time, no credentials, or no catalog (*)
     ├── Throttled         the account sends too many requests (*)
-    ├── ModelNotReady     the model is still loading (*)
+    ├── ModelNotReady     the model is still loading, or Triton does not have it (*)
     ├── NoCapacity        no instance is in service, or Triton's queue is full (*)
     │   └── NoCopies      the inference component has no copy in service (*)
     ├── ModelFailed       Triton rejected the request, or the model failed: Triton's message

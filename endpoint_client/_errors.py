@@ -52,7 +52,7 @@ class Throttled(EndpointError):
 
 
 class ModelNotReady(EndpointError):
-    """The model is still loading."""
+    """The model is still loading, or Triton does not have it."""
 
     retry_safe = True
 
@@ -92,6 +92,13 @@ _THROTTLING_CODES = re.compile("Throttl|TooManyRequests|RequestLimitExceeded|Slo
 _NO_COPIES_MESSAGE = "Inference Component has no capacity to process this request."
 """Message of a ValidationError. Source: AWS Machine Learning Blog, "Unlock cost savings with the
 new scale down to zero feature in SageMaker Inference"."""
+_UNKNOWN_MODEL = re.compile(
+    r'\{"error":"(Request for unknown model|Identifier of model .* is not found in global map)'
+)
+"""Triton's error for a model that it unloaded by itself. A loaded model may get it, too, while
+others are loaded and unloaded: `FindModelIdentifier` reads `global_map_` without the lock under
+which `LoadUnloadModels` replaces it (triton-inference-server/core,
+src/model_repository_manager/model_repository_manager.cc)."""
 _HTTP_ERRORS = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
 _NO_CONNECTION_ERRORS = (
     http.ClosedPoolError,
@@ -152,6 +159,8 @@ def _from_response(subject: str, error: aws.ClientError) -> EndpointError:
         status = response.get("OriginalStatusCode")
         message = response.get("OriginalMessage") or message
         error_type = {0: NoResponse, 503: NoCapacity}.get(status, ModelFailed)
+        if status == 400 and _UNKNOWN_MODEL.match(message):
+            error_type = ModelNotReady
     elif code in ("InternalStreamFailure", "ModelStreamError"):
         error_type = NoResponse
     elif code == "ModelNotReadyException":

@@ -75,8 +75,8 @@ def encode(
         array = arrays[tensor.name]
         content: Any = {"name": tensor.name, "shape": array.shape, "datatype": tensor.datatype}
         if binary:
-            raw_arrays.append(_to_raw_bytes(array))
-            content["parameters"] = {"binary_data_size": len(raw_arrays[-1])}
+            raw_arrays.append(_to_bytes_view(array))
+            content["parameters"] = {"binary_data_size": raw_arrays[-1].nbytes}
         else:
             content["data"] = array.ravel().tolist()
         tensors.append(content)
@@ -164,10 +164,11 @@ def _to_json(entry: CatalogEntry, content: dict[str, Any]) -> bytes:
         raise InvalidInput(f"{entry}: {problem}") from error
 
 
-def _to_raw_bytes(array: Array) -> bytes:
+def _to_bytes_view(array: Array) -> memoryview:
+    """Return the content of a binary tensor, without a copy of contiguous numbers."""
     if array.dtype != object:
-        return array.tobytes()
-    return bytes(utils.serialize_byte_tensor(array).item()) if array.size else b""
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    return memoryview(utils.serialize_byte_tensor(array).item() if array.size else b"")
 
 
 def _to_array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:

@@ -35,8 +35,8 @@ class ModelFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.checked = dict[str, "tuple[Repository, list[Finding]]"]()
-        """The repository and its findings, by the `code` of a model (`model_build.checks`)."""
+        self.checked = dict[str, list[Finding]]()
+        """The findings of a source, by the `code` of a model (`model_build.checks`)."""
         self.plans = dict[str, Any]()
         """The plan of one model of each `code` (`model_build.plan`)."""
         self.secrets: list[Finding] | None = None
@@ -64,6 +64,11 @@ class ModelFolder:
             message = f"a table has no model of its own: write the name of a row, such as {name}"
             raise InvalidFile([self.recipe_file.problem((KEY,), message)])
         return self.recipe_file.validate(Recipe)
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The configurations in the folder. Raises `RepositoryInvalid`."""
+        return Repository.read(self.path)
 
     @property
     def alternatives(self) -> Collection[str]:

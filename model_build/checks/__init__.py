@@ -125,13 +125,21 @@ def lint(source: ModelSource) -> list[Finding]:
     """Return all findings in a model's folder. Raises like `read` for syntax errors."""
     folder = source.shared
     if folder.secrets is None:
-        folder.secrets = findings(Repository.read(folder.path), [exposed_secrets])
+        folder.secrets = findings(folder.repository, [exposed_secrets])
     return [*source_findings(source), *folder.secrets]
 
 
 def source_findings(source: ModelSource) -> list[Finding]:
     """Return the findings of a build, which does not look for secrets. Raises like `read`."""
-    return _read(source)[1]
+    repository, checked = source.shared.repository, source.shared.checked
+    if source.code not in checked:
+        checked[source.code] = findings(repository, rules_for_source(source))
+    row_problems = [
+        Finding(rule.__name__, location, message, level_of(rule))
+        for rule in ROW_RULES
+        for location, message in rule(source, repository)
+    ]
+    return [*checked[source.code], *row_problems]
 
 
 def read(source: ModelSource) -> Repository:
@@ -139,24 +147,9 @@ def read(source: ModelSource) -> Repository:
 
     Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all errors.
     """
-    repository, problems = _read(source)
-    if problems := errors(problems):
+    if problems := errors(source_findings(source)):
         raise RepositoryInvalid(problems)
-    return repository
-
-
-def _read(source: ModelSource) -> tuple[Repository, list[Finding]]:
-    checked = source.shared.checked
-    if source.code not in checked:
-        repository = Repository.read(source.folder)
-        checked[source.code] = repository, findings(repository, rules_for_source(source))
-    repository, problems = checked[source.code]
-    row_problems = [
-        Finding(rule.__name__, location, message, level_of(rule))
-        for rule in ROW_RULES
-        for location, message in rule(source, repository)
-    ]
-    return repository, [*problems, *row_problems]
+    return source.shared.repository
 
 
 def check_target(
@@ -177,7 +170,7 @@ def check_target(
     ]
     if source.is_complete:
         release = platform_facts.release(target.release)
-        problems += findings(Repository.read(source.folder), _file_rules(release))
+        problems += findings(source.shared.repository, _file_rules(release))
     if problems := errors(problems):
         raise RepositoryInvalid(problems)
 

@@ -8,7 +8,7 @@ from model_build.formats import BACKENDS
 from model_build.formats.torchscript import AOTI_PLATFORM, AOTI_SINCE, TorchAoti
 from model_build.model_config import PLATFORM_BACKENDS
 from model_build.recipe import backends_by_directory, step_for_target
-from model_build.repository import Model, Repository
+from model_build.repository import Model
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 
@@ -101,7 +101,7 @@ def image_backends(
     """
     steps = dict(step_for_target(path, step, target) for path, step in source.files.items())
     generated = backends_by_directory(steps)
-    for name, model in Repository.read(source.folder).models.items():
+    for name, model in source.shared.repository.models.items():
         backend = generated.get(name, model.backend)
         if not (model.is_ensemble or backend in available or _is_in_archive(model)):
             yield (
@@ -120,7 +120,7 @@ def target_backends(source: ModelSource, target: BuildTarget) -> Problems:
     """
     generated = backends_by_directory(source.files)
     release = platform_facts.release(target.release)
-    for name, model in Repository.read(source.folder).models.items():
+    for name, model in source.shared.repository.models.items():
         if name in generated:
             continue
         yield from release_backends(release, model)
@@ -141,7 +141,7 @@ def aoti_targets(source: ModelSource, target: BuildTarget) -> Problems:
     compiled = {
         path.partition("/")[0] for path, step in source.files.items() if isinstance(step, TorchAoti)
     }
-    for name, model in Repository.read(source.folder).models.items():
+    for name, model in source.shared.repository.models.items():
         if model.config.platform != AOTI_PLATFORM or generated.get(name, "pytorch") != "pytorch":
             continue
         if target.release < AOTI_SINCE:  # both are YY.MM

@@ -10,8 +10,8 @@ import pytest
 from aws_cdk import App, Stack
 from constructs import Construct
 
-from tests.synth.assembly import Assembly
 from tests.synth.conftest import CONTEXT, Templates, add_stage, templates_of
+from tests.synth.deployed import Deployed, Resource
 from tests.synth.every_stage import ACCOUNT, every_stage
 
 UNCHANGED_IDS = {"Models", "Bucket", "Deploy"}
@@ -51,19 +51,21 @@ def test_policies_contain_no_logical_ids(every_template: Templates) -> None:
         assert LOGICAL_ID_HASH.search(statement) is None
 
 
+class Numbered(Deployed):
+    """Templates whose resources without a name are named by their number."""
+
+    def generated_name(self, resource: Resource) -> str:
+        return f"#{[*self.resources].index(resource.id)}"
+
+
 def access(templates: dict[str, dict[str, Any]]) -> list[str]:
-    """Return every policy statement, with resources as their number in the template."""
-    assembly = Assembly(templates, region="eu-west-1", account=ACCOUNT)
-    numbers = {name: f"#{number}" for number, name in enumerate(assembly.resources)}
+    """Return every policy statement."""
+    deployed = Numbered(templates, region="eu-west-1", account=ACCOUNT)
     return sorted(
-        re.sub(
-            r"<([^<>]+\.[A-Za-z0-9]+)>",
-            lambda match: numbers[match[1]],
-            f"{resource.stack}: {resource.kind}: {statement}",
-        )
-        for resource in assembly.resources.values()
+        f"{resource.stack}: {resource.kind}: {statement}"
+        for resource in deployed.resources.values()
         for document in _documents(resource.properties)
-        for statement in assembly.statements(document, resource.stack)
+        for statement in deployed.statements(document, resource.stack)
     )
 
 

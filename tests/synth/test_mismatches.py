@@ -37,7 +37,7 @@ def test_templates_match_their_plan(planned: tuple[Plan, Templates]) -> None:
     assert mismatches(*planned) == []
 
 
-@pytest.mark.parametrize("planned", ["prod", "all", "plain", "pooled", "components"], indirect=True)
+@pytest.mark.parametrize("planned", ["all", "plain", "pooled", "components"], indirect=True)
 def test_every_changed_property_is_found(planned: tuple[Plan, Templates]) -> None:
     plan, templates = planned
     missed, covered = [], set[tuple[str, Keys]]()

@@ -20,10 +20,11 @@ import boto3
 
 from cli.deploy import bootstrap
 from local_sagemaker import REGION
-from model_build import BuildTarget
-from tools.bench.local_endpoint import NAME, local_sagemaker
+from model_build import BuildTarget, ModelSource
+from tools.bench.build import build_list
+from tools.bench.local_endpoint import local_sagemaker
 from tools.bench.synth import templates
-from tools.bench.turns import Results, Turn, command, total
+from tools.bench.turns import ROOT, Results, Turn, command, total
 
 TURNS = 2
 
@@ -38,10 +39,9 @@ def run(results: Results) -> None:
             stacks = len(templates(ours))
             floor = _synth(f"-m tools.bench.synth raw {ours}", output=raw)
             _synth(f"-m tools.bench.deploy {stacks}", output=small)
-            build = partial(command, sys.executable, "-m", "model_build", "build", "models/minilm")
             target = BuildTarget.parse("cpu-24.09").with_python(running.python)
             deploy, small_deploy = _deploy(ours), _deploy(small)
-            direct = build("--target", target, "--bucket", NAME, "--key", "minilm.tar.gz")
+            direct = build_list([ModelSource(ROOT / "models" / "minilm")], str(target))
             _add(results, "whole deploy", total(synth, deploy), total(floor, small_deploy, direct))
             stacks_time, small_stacks_time = map(_stack_seconds, (ours, small))
             build_time = _build_seconds()

@@ -47,6 +47,9 @@ TRITON_MIB, MODEL_MIB = 50, 25
 TENSOR = {"name": "X", "shape": [1], "datatype": "UINT8", "data": [0]}
 BODY = json.dumps({"inputs": [TENSOR]}).encode()
 
+UNKNOWN_MODEL = "Request for unknown model"
+"""Triton's rare error while it loads and unloads others: see `endpoint_client._errors`."""
+
 
 def run(results: Results) -> None:
     """Measure calls of cold models, and of popular models with evictions and without."""
@@ -80,16 +83,19 @@ def endpoint(count: int, *, memory: int, **environment: str) -> Iterator[list[st
 
 
 def call_cold(names: list[str], callers: int, seconds: float) -> Turn:
-    """Measure calls of random models; a call that is refused with 429 is repeated."""
+    """Measure calls of random models; a call that is refused is repeated."""
     call, chosen, refused = boto3_call(BODY, "application/json"), random.Random(0), Counter[str]()
-    not_ready = boto3.client("sagemaker-runtime").exceptions.ModelNotReadyException
+    exceptions = boto3.client("sagemaker-runtime").exceptions
+    not_ready, model_error = exceptions.ModelNotReadyException, exceptions.ModelError
 
     def call_until_ready() -> None:
         name = chosen.choice(names)
         while True:
             try:
                 call(name)
-            except not_ready:
+            except (not_ready, model_error) as error:
+                if isinstance(error, model_error) and UNKNOWN_MODEL not in str(error):
+                    raise
                 refused[name] += 1
             else:
                 return

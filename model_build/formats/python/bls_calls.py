@@ -1,7 +1,7 @@
 """The rule for Python models that call other models (Business Logic Scripting)."""
 
 import ast
-from collections.abc import Iterator
+from functools import lru_cache
 
 from model_build.findings import Location, Problems
 from model_build.repository import Model
@@ -28,16 +28,19 @@ def bls_calls(model: Model) -> Problems:
             )
 
 
-def _find_calls(code: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield line, column and model name of each `InferenceRequest(model_name="...")`."""
+@lru_cache  # many folders may have the same code
+def _find_calls(code: bytes) -> tuple[tuple[int, int, str], ...]:
+    """Return line, column and model name of each `InferenceRequest(model_name="...")`."""
     try:
-        module = ast.parse(code)
+        nodes = [*ast.walk(ast.parse(code))]
     except (SyntaxError, ValueError, MemoryError, RecursionError):  # python_models reports it
-        return
-    for node in ast.walk(module):
-        if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith(REQUEST):
-            continue
-        for keyword in node.keywords:
-            match keyword:
-                case ast.keyword("model_name", ast.Constant(value=str(name))):
-                    yield node.lineno, node.col_offset + 1, name
+        return ()
+    return tuple(
+        (node.lineno, node.col_offset + 1, str(keyword.value.value))
+        for node in nodes
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(REQUEST)
+        for keyword in node.keywords
+        if keyword.arg == "model_name"
+        and isinstance(keyword.value, ast.Constant)
+        and isinstance(keyword.value.value, str)
+    )

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,15 +51,16 @@ class Import(NamedTuple):
     column: int
 
 
-def find_imports(code: bytes) -> Iterator[Import]:
-    """Yield the required imports of Python code; none for invalid code.
+@lru_cache  # many folders may have the same code
+def find_imports(code: bytes) -> tuple[Import, ...]:
+    """Return the required imports of Python code; none for invalid code.
 
     Imports in `try` with a matching `except`, or under `if TYPE_CHECKING`, are optional.
     """
     try:
-        yield from _find_imports(ast.parse(code))
+        return tuple(_find_imports(ast.parse(code)))
     except (SyntaxError, ValueError, MemoryError, RecursionError):  # the last two: deep nesting
-        return
+        return ()
 
 
 def _find_imports(node: ast.AST) -> Iterator[Import]:
@@ -156,16 +158,17 @@ def _reached_files(directory: Path, own_files: list[Path]) -> set[Path]:
     return reached
 
 
-def _imported_names(code: bytes) -> set[str]:
+@lru_cache
+def _imported_names(code: bytes) -> frozenset[str]:
     """Return all names in the imports of Python code, empty for invalid code."""
     try:
         nodes = [*ast.walk(ast.parse(code))]
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return set()
+        return frozenset()
     imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     texts = [alias.name for node in imports for alias in node.names]
     texts += [node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module]
-    return {name for text in texts for name in text.split(".")}
+    return frozenset(name for text in texts for name in text.split("."))
 
 
 def _is_python_file(path: Path) -> bool:

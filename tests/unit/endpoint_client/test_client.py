@@ -1,6 +1,7 @@
 """Invocations, retries, batches and connections of both clients."""
 
 import asyncio
+import re
 import socket
 import threading
 from collections.abc import Callable
@@ -50,6 +51,8 @@ def not_ready_error() -> Response:
     return Response.error("ModelNotReadyException", "still loading", 429)
 
 
+UNKNOWN_MODEL = """{"error":"Request for unknown model: 'minilm.tar.gz' is not found"}"""
+"""Body of a response of Triton 2.51 with the status 400."""
 NO_COPIES_MESSAGE = (
     "Inference Component has no capacity to process this request. ApplicationAutoScaling may be "
     "in-progress (if configured) or try to increase the capacity by invoking "
@@ -161,6 +164,7 @@ def test_number_of_attempts_is_limited(
         (lambda: Response.error("ServiceUnavailable", "none", 503), NoCapacity, 503, "none"),
         (lambda: model_error(503, "Exceeds maximum queue size"), NoCapacity, 503, "Exceeds .*"),
         (not_ready_error, ModelNotReady, 429, "still loading"),
+        (lambda: model_error(400, UNKNOWN_MODEL), ModelNotReady, 400, re.escape(UNKNOWN_MODEL)),
     ],
 )
 def test_retry_safe_errors_are_retried(

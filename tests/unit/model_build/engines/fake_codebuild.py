@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, cast
 
-from model_build.engines.job_bucket import PREFIX
+from platform_facts.rules.bucket_keys import ENGINE_JOBS
 from tests.unit.model_build.fakes import FakeS3
 
 PROJECT: dict[str, Any] = {
@@ -88,7 +88,7 @@ class FakeCodeBuild:
     def upload(self, build: str, digest: str, files: dict[str, bytes]) -> None:
         """Upload a build's artifacts."""
         for name, content in files.items():
-            key = f"{PREFIX}{digest}/raw/{build.partition(':')[2]}/{name}"
+            key = f"{ENGINE_JOBS}{digest}/raw/{build.partition(':')[2]}/{name}"
             self._s3.objects[key] = {"Body": content}
 
 

@@ -63,10 +63,9 @@ class Compilation:
         At each poll the next of `steps` is called.
         """
         gpu = CodeBuildGpu(
-            s3=self.s3.client,
             codebuild=self.codebuild.client,
             logs=self.codebuild.client,
-            bucket="bucket",
+            bucket=self.s3.bucket,
             project=project,
             sleep=pause_steps(*steps),
             **options,

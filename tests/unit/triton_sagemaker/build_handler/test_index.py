@@ -4,7 +4,6 @@ An account in memory has the list, the archives and the builds.
 """
 
 import hashlib
-import importlib.util
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from platform_facts.rules.builds import BuildItem
+from tests.modules import load_module
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/build_handler/index.py"
 
@@ -229,12 +229,7 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Account:
     monkeypatch.setenv("ASSETS", "assets/prod/")
     monkeypatch.setenv("BUCKET", "models")
     monkeypatch.setenv("PROJECT", "models-Builder")
-    spec = importlib.util.spec_from_file_location("index", INDEX)
-    assert spec is not None
-    assert spec.loader is not None
-    index = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(index)
-    account = Account(index)
+    account = Account(load_module(INDEX))
     monkeypatch.setattr(boto3, "client", account.client)
     account.set_time(NOW)
     return account
