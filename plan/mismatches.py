@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import platform_facts
 from plan.document import (
@@ -24,7 +24,9 @@ from plan.document import (
     PlannedVariant,
 )
 from platform_facts.rules.catalog import list_text, table_name
+from platform_facts.rules.monitoring import COPIES, INSTANCES, INVOCATIONS, MEASURES, Measure
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
+from platform_facts.rules.stage import CACHE_ALARMS
 from platform_facts.rules.updates import (
     CONTAINER_SECONDS,
     MAX_UPDATE_SECONDS,
@@ -50,36 +52,8 @@ KINDS = (
     *(ENDPOINT, CONFIG, MODEL, COMPONENT, TARGET, POLICY, ALARM, GUARD, CHECK, BUILD, CATALOG),
 )
 """The types of the resources of which every property is compared."""
-INVOCATIONS, INSTANCES = "AWS/SageMaker", "/aws/sagemaker/Endpoints"
-COPIES = "/aws/sagemaker/InferenceComponents"
-
-
-class _Measure(NamedTuple):
-    """The metric of a threshold; the alarm's threshold is the plan's times `scale`."""
-
-    namespace: str
-    metric: str
-    statistic: str
-    scale: float = 1
-
-
-MEASURES = {
-    "server_error_rate": _Measure(INVOCATIONS, "Invocation5XXErrors", "Average"),
-    "client_error_rate": _Measure(INVOCATIONS, "Invocation4XXErrors", "Average"),
-    "model_error_rate": _Measure(INVOCATIONS, "InvocationModelErrors", "Average"),
-    "model_latency_p50_ms": _Measure(INVOCATIONS, "ModelLatency", "p50", 1000),
-    "model_latency_p99_ms": _Measure(INVOCATIONS, "ModelLatency", "p99", 1000),
-    "gpu_memory_percent": _Measure(INSTANCES, "GPUMemoryUtilization", "Average"),
-    "memory_percent": _Measure(INSTANCES, "MemoryUtilization", "Maximum"),
-    "disk_percent": _Measure(INSTANCES, "DiskUtilization", "Average"),
-    "cache_hit_rate_below": _Measure(INVOCATIONS, "ModelCacheHit", "Average"),
-    "loading_wait_max_ms": _Measure(INVOCATIONS, "ModelLoadingWaitTime", "Maximum", 1000),
-    "unloads_per_minute": _Measure(INVOCATIONS, "ModelUnloadingTime", "SampleCount"),
-    "loaded_models_below": _Measure(INSTANCES, "LoadedModelCount", "Sum"),
-}
 REQUESTS = tuple(MEASURES)[:5]
 """Thresholds of every variant and component; the others depend on instances and hosting."""
-CACHE = "cache_hit_rate_below", "unloads_per_minute", "loaded_models_below"
 
 
 def mismatches(plan: Plan, templates: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -550,14 +524,16 @@ class _Expected:
                 gpu = measures["gpu_memory_percent"]
                 measures["gpu_memory_percent"] = gpu._replace(scale=max(counts))
             if not (self._many and self._settings["cache_models"]):
-                measures = {name: item for name, item in measures.items() if name not in CACHE}
+                measures = {
+                    name: item for name, item in measures.items() if name not in CACHE_ALARMS
+                }
             if not self._many:
                 del measures["loading_wait_max_ms"]
             dimensions = {"EndpointName": self._name, "VariantName": name}
             yield from self._threshold_alarms(measures, dimensions)
 
     def _threshold_alarms(
-        self, measures: Mapping[str, _Measure], dimensions: Mapping[str, str]
+        self, measures: Mapping[str, Measure], dimensions: Mapping[str, str]
     ) -> Iterator[Properties]:
         alarms = self._settings["alarms"] if self._plan.production else {}
         for name, measure in measures.items():
@@ -569,7 +545,7 @@ class _Expected:
                 yield {**alarm, "AlarmActions": PRESENT}
 
     def _wake_alarms(self) -> Iterator[Properties]:
-        measure = _Measure(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
+        measure = Measure(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
         for target, policies in self._scaling():
             if target["MinCapacity"] == 0:
                 name = target["ResourceId"].partition("/")[2]
@@ -596,7 +572,7 @@ def _named(dimensions: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _alarm(
-    measure: _Measure,
+    measure: Measure,
     threshold: float,
     dimensions: Mapping[str, str],
     datapoints: int | None = 3,
@@ -621,9 +597,7 @@ def _alarm(
     }
 
 
-def _query(
-    name: str, measure: _Measure, dimensions: Mapping[str, str], **period: int
-) -> Properties:
+def _query(name: str, measure: Measure, dimensions: Mapping[str, str], **period: int) -> Properties:
     """Return a query of a metric, whose values are only part of an expression."""
     metric = {
         "Dimensions": _named(dimensions),
@@ -635,10 +609,10 @@ def _query(
 
 
 def _during_requests(
-    alarm: Properties, measure: _Measure, limit: float, dimensions: Mapping[str, str]
+    alarm: Properties, measure: Measure, limit: float, dimensions: Mapping[str, str]
 ) -> Properties:
     """Return an alarm for low values of a metric in minutes with requests."""
-    requests = _Measure(INVOCATIONS, "Invocations", "Sum")
+    requests = Measure(INVOCATIONS, "Invocations", "Sum")
     expression = f"IF(measured < {limit:g}, requests, 0)"
     first = {"Expression": expression, "Id": "expr_1", "Label": ANY, "ReturnData": True}
     kept = "DatapointsToAlarm", "EvaluationPeriods", "TreatMissingData", "AlarmDescription"
@@ -711,7 +685,7 @@ def _wake_policy(target: Properties) -> Properties:
 def _shares(targets: Mapping[str, float], dimensions: Mapping[str, str]) -> list[Properties]:
     """Return the queries of the average of concurrency / target over the instance types."""
     ids = {name: f"type{number}" for number, name in enumerate(targets)}
-    measure = _Measure(INVOCATIONS, "ConcurrentRequestsPerModel", "Average")
+    measure = Measure(INVOCATIONS, "ConcurrentRequestsPerModel", "Average")
     queries = [_query(ids[name], measure, {**dimensions, "InstanceType": name}) for name in targets]
     shares = "+".join(f"FILL({ids[name]},0)/{target:g}" for name, target in targets.items())
     running = "+".join(f"IF(FILL({ids[name]},-1)>=0,1,0)" for name in targets)

@@ -102,7 +102,7 @@ class ScalableCopyCount(ScalableCount):
             alarm_description=f"Adds a copy of {metrics.component_name} after a rejected request",
             comparison_operator=ABOVE,
             evaluation_periods=1,
-            metric=metrics.metric_no_capacity(),
+            metric=metrics.rejected_requests,
             threshold=1,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )

@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 from aws_cdk import Duration
 from aws_cdk.aws_applicationautoscaling import CfnScalingPolicy
 
-from triton_sagemaker.endpoint_metrics import INSTANCES_NAMESPACE, INVOCATIONS_NAMESPACE
+from platform_facts.rules.monitoring import INSTANCES, INVOCATIONS
 
 TrackingConfiguration = CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty
 Predefined = CfnScalingPolicy.PredefinedMetricSpecificationProperty
@@ -39,7 +39,7 @@ def target_tracking(
             for name, value in dimensions.items()
         ],
         metric_name=metric,
-        namespace=INSTANCES_NAMESPACE,
+        namespace=INSTANCES,
         statistic="Average",
         unit="Percent",
     )
@@ -69,7 +69,7 @@ def concurrency_tracking(
                         for name, value in {**dimensions, "InstanceType": instance_type}.items()
                     ],
                     metric_name="ConcurrentRequestsPerModel",
-                    namespace=INVOCATIONS_NAMESPACE,
+                    namespace=INVOCATIONS,
                 ),
                 stat="Average",
             ),

@@ -26,6 +26,17 @@ NAMED = re.compile(rf"(?:{KEYWORDS})\w*$|(?:^|_)(?:pw|pwd|pass)$", re.IGNORECASE
 """Names of values that are secrets if they are tokens."""
 TOKEN = re.compile(r"(?=.*\d)(?=.*[G-Zg-z])[\w+/=.!-]{10,}|(?=.*\d)(?=.*[a-f])[0-9a-f]{24,40}")
 """Letters and digits that are no name, and no digest of SHA-256."""
+VENDORS = {
+    "dckr_pat_": "Docker",
+    "github_pat_": "GitHub",
+    "hf_": "Hugging Face",
+    "npm_": "npm",
+    "nvapi-": "NVIDIA",
+    "pypi-": "PyPI",
+    "sk-ant-": "Anthropic",
+    "sk-proj-": "OpenAI",
+}
+"""Prefix of a token -> its vendor, for tokens that detect-secrets does not know."""
 EMBEDDED = (
     re.compile(r"(?<=://)[^\s/:@]*:([^\s/@]+)@"),  # detect-secrets takes none with a `!`
     re.compile(
@@ -33,7 +44,7 @@ EMBEDDED = (
         r"((?![a-z_]+(?:\.\w+)+\b)[\w+/=.!-]{8,}+)(?!\()",
         re.IGNORECASE,
     ),
-    re.compile(r"\b((?:dckr_pat_|github_pat_|hf_|npm_|nvapi-|pypi-|sk-ant-|sk-proj-)[\w-]{16,})"),
+    re.compile(rf"\b((?:{'|'.join(VENDORS)})[\w-]{{16,}})"),
     re.compile(r"\s(?:-u|--user)[ =][\w.-]+:([^\s:/]{6,})"),
 )
 """Patterns of a secret in a text: in a URL, after its name, with the prefix of a vendor."""

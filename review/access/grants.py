@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from review.values import named
+
 ANYONE = "anyone"
 NETWORK = "anyone in the VPC"
 """Anyone in the policy of a VPC endpoint, which limits the network's traffic and grants nothing."""
@@ -36,6 +38,11 @@ class Grant:
     policy_resource: str = ""
     condition_change: tuple[Condition, Condition] | None = field(default=None, compare=False)
 
+    def __str__(self) -> str:
+        """Return all parts of the grant, in an order that does not change."""
+        parts = self.principal, self.policy_resource, self.resource, self.action
+        return " ".join((*parts, *sorted(self.condition), _condition_text(self)))
+
     @property
     def policy_owner(self) -> str:
         """The resource of a resource policy, or the principal of an identity policy."""
@@ -57,19 +64,48 @@ def is_service(principal: str) -> bool:
     return principal.endswith((".amazonaws.com", ".amazonaws.com.cn"))
 
 
+def grant_groups(grants: Iterable[Grant]) -> list[list[Grant]]:
+    """Return the grants of each sentence: the same actions of a principal, under one condition.
+
+    Equal changes of a condition are one sentence for all principals.
+    """
+    by_resource: dict[tuple[str, str, str], list[Grant]] = {}
+    for grant in sorted(grants, key=str):
+        key = grant.principal, _resource(grant), _condition_text(grant)
+        by_resource.setdefault(key, []).append(grant)
+    groups: dict[tuple[object, ...], list[Grant]] = {}
+    for (principal, _, condition), members in by_resource.items():
+        actions = frozenset(grant.action for grant in members)
+        who = None if condition.startswith(CONDITION_CHANGE) else principal
+        groups.setdefault((who, actions, condition), []).extend(members)
+    return [*groups.values()]
+
+
 def grant_sentences(grants: Iterable[Grant], verb: str = "may") -> list[str]:
-    """Return a sentence for each principal, resource and condition, with all actions."""
-    actions_by_key: dict[tuple[str, str, str], list[str]] = {}
-    for grant in sorted(grants, key=lambda grant: (grant.principal, grant.resource, grant.action)):
-        resource = grant.resource
-        if grant.policy_resource and resource == "*":
-            resource = grant.policy_resource
-        key = grant.principal, resource, _condition_text(grant)
-        actions_by_key.setdefault(key, []).append(grant.action)
-    return [
-        f"{principal} {verb} {', '.join(dict.fromkeys(actions))} on {resource}{condition}"
-        for (principal, resource, condition), actions in sorted(actions_by_key.items())
-    ]
+    """Return a sentence for each of the groups."""
+    return sorted(grant_sentence(group, verb) for group in grant_groups(grants))
+
+
+def grant_sentence(group: list[Grant], verb: str) -> str:
+    """Return PRINCIPALS may ACTIONS on RESOURCES, with the condition."""
+    principals, actions, resources = (
+        [*dict.fromkeys(values)]
+        for values in zip(
+            *((grant.principal, grant.action, _resource(grant)) for grant in group), strict=True
+        )
+    )
+    condition = _condition_text(group[0])
+    what = f"{', '.join(actions)} on {named(resources)}"
+    return f"{named(principals)} {verb} {what}{condition}"
+
+
+def _resource(grant: Grant) -> str:
+    """Return the resource of a grant; of a resource policy for everything, the policy's."""
+    return (
+        grant.policy_resource
+        if grant.policy_resource and grant.resource == "*"
+        else (grant.resource)
+    )
 
 
 def _condition_text(grant: Grant) -> str:

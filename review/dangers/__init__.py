@@ -30,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     endpoints.broken_clients,
     identities.shared_identities,
     resources.replaced_resources,
+    resources.moved_archives,
     stages.no_longer_production,
     endpoints.low_availability,
     endpoints.lost_scaling,

@@ -1,9 +1,9 @@
-"""Dangers of single properties: a table of safe values that are lost, and a few comparisons."""
+"""Dangers of single properties: safe values that are lost, and a few comparisons."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from release.templates import references
 from review.access.access_changes import has_more_access
@@ -13,95 +13,13 @@ from review.dangers.alarms import alarm_dangers
 from review.dangers.containers import container_dangers
 from review.dangers.danger import Danger, digest
 from review.dangers.networks import network_dangers
-from review.template_changes import RETENTION_POLICIES, PropertyChange, property_changes
+from review.safeguards import ROWS, is_set
+from review.template_changes import PropertyChange, property_changes
 from review.values import as_list, changed_lines, format_value
 
 Finding = tuple[str, str]
 """Rule and message."""
 
-
-class Loss(NamedTuple):
-    """A property whose safe value becomes an unsafe one, in patterns of types and paths."""
-
-    type: str
-    path: str
-    is_safe: Callable[[Any], bool]
-    rule: str
-    text: str
-
-
-def is_on(value: Any) -> bool:
-    """Return whether a setting is enabled."""
-    return value in (True, "true", "Enabled")
-
-
-def is_off(value: Any) -> bool:
-    """Return whether a setting is disabled or absent."""
-    return not is_on(value)
-
-
-def is_set(value: Any) -> bool:
-    """Return whether a property is set."""
-    return value is not None and value != {"Ref": "AWS::NoValue"}
-
-
-def is_customer_key(value: Any) -> bool:
-    """Return whether a key is set and managed by the customer, not by AWS."""
-    return is_set(value) and not str(value).startswith("alias/aws/")
-
-
-def is_pinned(value: Any) -> bool:
-    """Return whether an image is named by its digest."""
-    return "@sha256:" in str(value)
-
-
-NO_KEY = "is no longer encrypted with a customer-managed key"
-
-ROWS = (
-    # IAM user guide, access_policies_boundaries
-    Loss("AWS::IAM::Role", "PermissionsBoundary", is_set,
-        "lost_safeguards", "loses its permissions boundary"),
-    # API reference, UpdateEndpoint, RetainAllVariantProperties
-    Loss("AWS::SageMaker::Endpoint", "RetainAllVariantProperties", is_on, "reset_instance_counts",
-        "updates set the initial number of instances, independent of the load"),
-    # SageMaker API reference, CreateModel, EnableNetworkIsolation; ProductionVariant
-    Loss("AWS::SageMaker::Model", "EnableNetworkIsolation", is_on,
-        "lost_safeguards", "its container has network access"),
-    Loss("AWS::SageMaker::EndpointConfig", "DataCaptureConfig.EnableCapture", is_on,
-        "lost_logging", "requests are no longer captured"),
-    # S3 user guide: Versioning, ServerLogs, access-control-block-public-access
-    Loss("AWS::S3::Bucket", "PublicAccessBlockConfiguration.*", is_on,
-        "public_exposure", "no longer blocks public access"),
-    Loss("AWS::S3::Bucket", "VersioningConfiguration.Status", is_on,
-        "lost_safeguards", "no longer keeps earlier versions of objects"),
-    Loss("AWS::S3::Bucket", "LoggingConfiguration.DestinationBucketName", is_set,
-        "lost_logging", "access to the bucket is no longer logged"),
-    # KMS developer guide, rotate-keys; API reference, DisableKey: a key is enabled by default
-    Loss("AWS::KMS::Key", "EnableKeyRotation", is_on, "lost_safeguards", "is no longer rotated"),
-    Loss("AWS::KMS::Key", "Enabled", lambda value: value is None or is_on(value),
-        "lost_safeguards", "is disabled: data encrypted with it cannot be read"),
-    *(Loss("*", f"*{name}", is_customer_key, "encryption_removed", NO_KEY)
-      for name in ("KmsKeyId", "KmsKeyArn", "KmsMasterKeyId", "EncryptionKey", "KMSMasterKeyID")),
-    Loss("*", "*.SSEAlgorithm", lambda value: str(value).startswith("aws:kms"),
-        "encryption_removed", NO_KEY),
-    # CodeBuild user guide, change-project; API reference, LogsConfig
-    Loss("AWS::CodeBuild::Project", "Environment.PrivilegedMode", is_off,
-        "lost_safeguards", "builds in privileged mode"),
-    Loss("AWS::CodeBuild::Project", "Environment.Image", is_pinned,
-        "lost_pins", "the build image is not pinned by digest"),
-    Loss("AWS::CodeBuild::Project", "LogsConfig.*.Status", lambda value: value != "DISABLED",
-        "lost_logging", "builds are no longer logged"),
-    # DynamoDB developer guide, Point-in-time recovery, deletion protection
-    Loss("AWS::DynamoDB::*", "*PointInTimeRecoveryEnabled", is_on,
-        "lost_safeguards", "has no backups of the last days"),
-    Loss("AWS::DynamoDB::*", "DeletionProtectionEnabled", is_on,
-        "lost_safeguards", "can be deleted"),
-    Loss("AWS::EC2::Subnet", "MapPublicIpOnLaunch", is_off,
-        "internet_routes", "its instances get public addresses"),
-    *(Loss("*", name, lambda value: value == "Retain",
-          "replaced_resources", "is no longer retained when its stack is deleted")
-      for name in RETENTION_POLICIES),
-)  # fmt: skip
 
 DOWNLOAD_COMMANDS = re.compile(
     r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url"
@@ -143,7 +61,7 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
             *_guard_dangers(change),
             *_rollback_dangers(change),
             *_command_dangers(change),
-            *container_dangers(change),
+            *container_dangers(comparison, change),
             *network_dangers(comparison, change),
         ]
         if findings and property_name not in resource.after.get("Properties", {property_name}):

@@ -22,6 +22,9 @@ DATA = re.compile(
 )
 """Paths of files that are data, which needs no owner; everything else is code."""
 
+UNOWNED_CODE = "unowned_code"
+"""The rule of code without an owner: about who approves a change, not about its content."""
+
 ROOT = "the root"
 MAX_FILES = 8
 """Maximum number of files in the line of a package, those with the most changed lines."""
@@ -82,10 +85,14 @@ class CodeOwners:
         words = (line.partition("#")[0].split() for line in self.text.splitlines())
         return [(_expression(pattern), owners) for pattern, *owners in filter(None, words)]
 
-    def find(self, path: str) -> list[str]:
-        """Return the owners of a path, without placeholders: the last matching line counts."""
+    def named(self, path: str) -> list[str]:
+        """Return the owners of a path: the last matching line counts."""
         matching = (owners for pattern, owners in reversed(self._lines) if pattern.fullmatch(path))
-        return [owner for owner in next(matching, []) if not owner.startswith(PLACEHOLDER)]
+        return next(matching, [])
+
+    def find(self, path: str) -> list[str]:
+        """Return the owners of a path, without placeholders."""
+        return [owner for owner in self.named(path) if not owner.startswith(PLACEHOLDER)]
 
 
 def _expression(pattern: str) -> re.Pattern[str]:

@@ -74,6 +74,14 @@ def role(*statements: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def auditors() -> dict[str, Any]:
+    """Return a role that another account may assume."""
+    new_role = role(statement("s3:GetObject", "arn:aws:s3:::models/*"))
+    trust = new_role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]
+    trust["Principal"] = {"AWS": arn("iam", "root")}
+    return new_role
+
+
 def base_resources() -> dict[str, Any]:
     """Return the resources of the stack before each change."""
     resources = copy.deepcopy(RESOURCES)
@@ -176,6 +184,10 @@ def base_resources() -> dict[str, Any]:
             "Properties": {"Endpoint": "prod-text", "Archives": ["minilm-1.tar.gz"]},
         },
         "Check": {"Type": "Custom::TritonUpdateCheck", "Properties": {"Endpoint": "prod-text"}},
+        "Budget": {
+            "Type": "AWS::Budgets::Budget",
+            "Properties": {"Budget": {"BudgetLimit": {"Amount": 100, "Unit": "USD"}}},
+        },
     }  # fmt: skip
 
 
@@ -187,8 +199,9 @@ def review(edit: Edit, **plan: Any) -> tuple[list[str], str]:
     before, after = base_resources(), base_resources()
     edit(after)
     comparison = compare(before, after, plan_after=PROD.model_copy(update=plan))
-    texts = [endpoint.sentence for endpoint in endpoint_changes(comparison)]
-    texts += [*notes(comparison), *map(str, cost_changes(comparison))]
+    texts = [clause for change in endpoint_changes(comparison) for clause in change.clauses]
+    texts += [clause for note in notes(comparison) for clause in note.clauses]
+    texts += map(str, cost_changes(comparison))
     messages = [
         f"{danger.rule}: {danger.message} {danger.details}" for danger in dangers(comparison)
     ]
@@ -293,7 +306,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "ingress from the internet in two halves": (
         put("Group", "SecurityGroupIngress", [{"CidrIp": "0.0.0.0/1"}, {"CidrIp": "128.0.0.0/1"}]),
-        "public_exposure: ... the security group admits the public network 0.0.0.0/1",
+        "public_exposure: ... admits the public network 0.0.0.0/1",
     ),
     "shadow variant": (
         put("Config", "ShadowProductionVariants", [{
@@ -307,7 +320,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "update guard deleted": (
         drop("Guard"),
-        "replaced_resources: Custom::TritonUpdateGuard Guard is deleted",
+        "replaced_resources: Custom::TritonUpdateGuard prod-text/Guard: deleted",
     ),
     "threshold raised": (
         put("Latency", "Threshold", 5_000_000),
@@ -329,6 +342,26 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "subscription deleted": (
         drop("Subscription"),
         "silenced_alarms: ... email a@example.com is no longer notified by Topic",
+    ),
+    "budget deleted": (
+        drop("Budget"),
+        "lost_alarms: ... the budget of 100 USD is deleted: nobody is notified of the costs",
+    ),
+    "topic renamed": (
+        put("Topic", "TopicName", "on-call"),
+        "replaced_resources: AWS::SNS::Topic prod-text/Topic: replaced (TopicName: ... -> on-call)",
+    ),
+    "subscription to a renamed topic": (
+        put("Topic", "TopicName", "on-call"),
+        "silenced_alarms: ... email a@example.com is not notified until it confirms",
+    ),
+    "models in another bucket": (
+        put("Archive", "Bucket", {"Ref": "RetainedBucket"}),
+        "every model is built again, in another bucket: ... (Bucket: Bucket -> RetainedBucket)",
+    ),
+    "role that another account may assume": (
+        add(Auditors=auditors()),
+        "root may sts:AssumeRole on Auditors; Auditors may s3:GetObject on arn:aws:s3:::models/*",
     ),
     "metric changed": (
         put("Latency", "MetricName", "Other"),
@@ -422,6 +455,32 @@ def test_harmless_change(title: str) -> None:
     assert [message for message in messages if not message.startswith("reduced_protection")] == []
 
 
+def test_new_resource_is_told_with_its_safe_values() -> None:
+    block = dict.fromkeys(("BlockPublicAcls", "RestrictPublicBuckets"), True)
+    bucket = {
+        "Type": "AWS::S3::Bucket",
+        "Properties": {"PublicAccessBlockConfiguration": block},
+        "DeletionPolicy": "Retain",
+    }
+    secure = {
+        "Effect": "Deny",
+        "Action": "s3:*",
+        "Resource": "*",
+        "Principal": "*",
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
+    policy = {
+        "Type": "AWS::S3::BucketPolicy",
+        "Properties": {"Bucket": {"Ref": "New"}, "PolicyDocument": {"Statement": [secure]}},
+    }
+    messages, text = review(add(New=bucket, NewPolicy=policy))
+    assert messages == []
+    assert (
+        "AWS::S3::Bucket New created with blocked public access, access by TLS only, retention "
+        "after its stack, without versions, access logs, encryption by a key of KMS"
+    ) in text
+
+
 def test_disabled_data_capture_does_not_report_its_key() -> None:
     (danger,) = review(drop("Config", "DataCaptureConfig"))[0]
     assert danger.startswith("lost_logging")
@@ -494,9 +553,9 @@ def test_changed_export_has_both_values() -> None:
     plan = plan_of(endpoints={})
     before, after = template("arn:aws:kms:a", "Old"), template("arn:aws:kms:b", "New")
     comparison = Comparison("prod", {"prod-models": before}, {"prod-models": after}, plan, plan)
-    (line,) = notes(comparison)
-    assert "Outputs ExportsOutputRefKey: arn:aws:kms:a -> arn:aws:kms:b" in line
-    assert line.count("exports added or removed") == 1
+    (note,) = notes(comparison)
+    assert "Outputs ExportsOutputRefKey: arn:aws:kms:a -> arn:aws:kms:b" in note.clauses
+    assert note.clauses.count("exports added or removed") == 1
 
 
 @pytest.mark.parametrize(
@@ -515,8 +574,8 @@ def test_policy_in_other_words_is_told_as_such(actions: list[str], ending: str) 
     after = template(*(statement(action, Principal="*") for action in actions))
     plan = plan_of(endpoints={})
     comparison = Comparison("prod", {"prod-network": before}, {"prod-network": after}, plan, plan)
-    (line,) = notes(comparison)
-    assert line.endswith(ending)
+    (note,) = notes(comparison)
+    assert note.clauses[-1].endswith(ending)
 
 
 def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
@@ -532,5 +591,5 @@ def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
 
     plan = plan_of(endpoints={})
     before, after = ({"prod-network": template(account)} for account in ("1", ["1"]))
-    (line,) = notes(Comparison("prod", before, after, plan, plan))
-    assert line == "**prod-network**: in other words, which change no resource"
+    (note,) = notes(Comparison("prod", before, after, plan, plan))
+    assert note == ("prod-network", ["in other words, which change no resource"])

@@ -124,9 +124,9 @@ def test_settings_are_told_with_both_values() -> None:
     (change,) = endpoint_changes(
         compare(RESOURCES, RESOURCES, plan_before=before, plan_after=after)
     )
-    assert (change.state, change.sentence) == (
+    assert (change.state, change.clauses) == (
         "changed",
-        "**prod-text**: no change; scaling.gpu_percent: 60 -> 70",
+        ("no change", "scaling.gpu_percent: 60 -> 70"),
     )
 
 
@@ -134,7 +134,7 @@ def test_image_of_ones_own_is_told() -> None:
     images = [f"111111111111.dkr.ecr.us-east-1.amazonaws.com/triton@sha256:{d * 64}" for d in "ab"]
     plans = [with_endpoint(settings={"image": {"uri": image}}) for image in images]
     sentences = [
-        change.sentence
+        "; ".join(change.clauses)
         for before in (plan_of(endpoints={}), PROD, plans[0])
         for change in endpoint_changes(
             compare(RESOURCES, RESOURCES, plan_before=before, plan_after=plans[1])

@@ -9,7 +9,7 @@ from release.assemblies import SynthesisedCheckout
 from release.checkout import GitCheckout
 from review.change_review import review_change
 from review.output_files import JSON, MARKDOWN, write_outputs
-from review.secrets import RULE, masked
+from review.secrets import RULE, masked, parts_to_mask
 from tests.unit.conftest import commit
 from tests.unit.review.conftest import PROD, write_file
 from tests.unit.review.resources import RESOURCES
@@ -120,6 +120,11 @@ def test_logical_id_is_not_a_secret(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_part_of_a_cut_secret_is_masked() -> None:
-    secrets = frozenset({PASSWORD})
+    secrets = parts_to_mask([PASSWORD], "a text of the base")
     assert masked({"a": ["x hunter2&s… hunter"]}, secrets) == {"a": ["x <secret>… hunter"]}
     assert masked(f"{PASSWORD}, {PASSWORD}", secrets) == "<secret>, <secret>"
+
+
+def test_word_of_the_base_in_a_secret_is_not_masked_elsewhere() -> None:
+    secrets = parts_to_mask(["Endpoint-x9!kq"], "prod-text/Endpoint/Role")
+    assert masked("Endpoint: Endpoint-x9!kq", secrets) == "Endpoint: <secret>"
