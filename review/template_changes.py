@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from plan.document import DIGEST_OUTPUT
 from release.templates import Template
@@ -58,6 +58,9 @@ PLANNED = (
     ("Custom::TritonUpdateGuard", "*"),
 )
 """Types and paths that follow from the plan: if an endpoint's plan changes, it tells the change."""
+
+TAGS = (("*", "Tags*"), ("*", "ResourceTags*"))
+"""Types and paths of tags."""
 
 LEAVES = (
     *("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets", "commands"),
@@ -196,7 +199,8 @@ def stack_resources(comparison: Comparison, stack: str) -> tuple[dict[str, Any],
     return before, after
 
 
-class Note(NamedTuple):
+@dataclass(frozen=True)
+class Note:
     """The changes of a stage's settings, or of a stack without an endpoint."""
 
     name: str
@@ -223,6 +227,8 @@ def notes(comparison: Comparison) -> Iterator[Note]:
             clauses += [text for item in access for text in grant_sentences(item.grants_to_new)]
         else:
             clauses = stack_details(comparison, stack)
+        if not clauses and _has_other_tags(comparison):
+            clauses = ["tags changed"]
         if not clauses:
             text = count_changes(changes) or "in other words, which change no resource"
             is_equal = any(a.is_equal for a in comparison.access if a.stack == stack)
@@ -245,6 +251,7 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
     changes_by_text: dict[str, list[ResourceChange]] = {}
     for change in property_changes(comparison):
         hidden = NOT_SHOWN + (PLANNED if is_planned else ())
+        hidden += TAGS if _has_other_tags(comparison) else ()
         is_shown = not (change.matches(*hidden) or change.is_name)
         if change.change.stack == stack and change.change.before and is_shown:
             changes_by_text.setdefault(change.text, []).append(change.change)
@@ -265,6 +272,12 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
         more = f"{len(clauses) - MAX_CLAUSES} more in review.json"
         return [*clauses[:MAX_CLAUSES], more]
     return clauses
+
+
+def _has_other_tags(comparison: Comparison) -> bool:
+    """Return whether the tags of the stage's file change, which all resources have."""
+    before, after = (plan.settings.get("tags") for plan in comparison.plans)
+    return before != after
 
 
 def _section_changes(before: Template, after: Template) -> Iterator[str]:

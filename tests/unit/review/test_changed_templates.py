@@ -10,7 +10,7 @@ from review.comparison import Comparison
 from review.dangers import dangers
 from review.endpoint_changes import endpoint_changes
 from review.money import cost_changes
-from review.template_changes import notes
+from review.template_changes import Note, notes
 from tests.unit.plan.plans import make_endpoint
 from tests.unit.review.edits import PROD, Edit, add, compare, drop, plan_of, put, together
 from tests.unit.review.resources import RESOURCES
@@ -596,4 +596,4 @@ def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
     plan = plan_of(endpoints={})
     before, after = ({"prod-network": template(account)} for account in ("1", ["1"]))
     (note,) = notes(Comparison("prod", before, after, plan, plan))
-    assert note == ("prod-network", ["in other words, which change no resource"])
+    assert note == Note("prod-network", ["in other words, which change no resource"])
