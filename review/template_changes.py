@@ -183,6 +183,8 @@ def _parts(
         read_structure(format_value(value, side)) if is_text(value) else None
         for value, side in zip((difference.before, difference.after), resources, strict=True)
     )
+    if difference.before is None:  # its first value is told as the later ones
+        old = {} if isinstance(new, dict) else []
     if old is None or new is None:
         yield difference
     else:

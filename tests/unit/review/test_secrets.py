@@ -130,3 +130,8 @@ def test_part_of_a_cut_secret_is_masked() -> None:
 def test_word_of_the_base_in_a_secret_is_not_masked_elsewhere() -> None:
     secrets = parts_to_mask(["Endpoint-x9!kq"], "prod-text/Endpoint/Role")
     assert masked("Endpoint: Endpoint-x9!kq", secrets) == "Endpoint: <secret>"
+
+
+def test_host_of_a_webhook_is_not_masked() -> None:
+    url = "https://hooks.slack.com/services/T0VNT61W11U/vodZqvzBTlUUIpRB6W"
+    assert masked(url, parts_to_mask([url], "")) == "https://hooks.slack.com/<secret>"
