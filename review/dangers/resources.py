@@ -128,7 +128,7 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
             )
             if not is_known and key not in reported:
                 reported.add(key)
-                text = f"no stack has the property {path} of this type: {difference.text}"
+                text = f"no stack has this property: {difference.text}"
                 yield Danger(
                     f"{resource.stack}.{resource.path}.{path}.{digest(text)}",
                     f"{resource.type} {resource.stack}/{resource.path}: {text}",

@@ -10,7 +10,7 @@ from review.comparison import Comparison
 from review.dangers import dangers
 from review.endpoint_changes import endpoint_changes
 from review.money import cost_changes
-from review.template_changes import notes
+from review.template_changes import Note, notes
 from tests.unit.plan.plans import make_endpoint
 from tests.unit.review.edits import PROD, Edit, add, compare, drop, plan_of, put, together
 from tests.unit.review.resources import RESOURCES
@@ -283,6 +283,10 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put(*ROUTING, LINEAR),
         "shrunk_protection: ... TrafficRoutingConfiguration.WaitIntervalInSeconds: 600 s -> 0 s",
     ),
+    "greater canary": (
+        put(*ROUTING, "CanarySize", "Value", 60),
+        "lost_rollback: ... before an alarm can go off: ... CanarySize.Value: 10 -> 60",
+    ),
     "instance counts no longer retained": (
         put("Endpoint", "RetainAllVariantProperties", False),
         "reset_instance_counts: ... independent of the load: RetainAllVariantProperties: true",
@@ -312,7 +316,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Config", "ShadowProductionVariants", [{
             "VariantName": "Shadow", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 2,
             "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}]),
-        "unknown_resources: ... no stack has the property ShadowProductionVariants",
+        "unknown_resources: ... no stack has this property: ShadowProductionVariants",
     ),
     "SSM access to instances": (
         put(*VARIANT, "EnableSSMAccess", True),
@@ -592,4 +596,4 @@ def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
     plan = plan_of(endpoints={})
     before, after = ({"prod-network": template(account)} for account in ("1", ["1"]))
     (note,) = notes(Comparison("prod", before, after, plan, plan))
-    assert note == ("prod-network", ["in other words, which change no resource"])
+    assert note == Note("prod-network", ["in other words, which change no resource"])
