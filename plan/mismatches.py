@@ -33,7 +33,6 @@ from platform_facts.rules.scaling import (
 from platform_facts.rules.stage import CACHE_ALARMS
 from platform_facts.rules.updates import (
     CONTAINER_SECONDS,
-    MAX_UPDATE_SECONDS,
     TERMINATION_WAIT_SECONDS,
     CopiesUpdate,
     UpdateTimes,
@@ -352,24 +351,10 @@ class _Expected:
         properties: Properties = {"EndpointName": self._name, "EndpointConfigName": config}
         if self._components:
             return properties
-        times = self._times
-        timeout = min(MAX_UPDATE_SECONDS, times.max_seconds())
-        step = {"Type": "CAPACITY_PERCENT", "Value": times.percent}
-        limits = {"MaximumExecutionTimeoutInSeconds": timeout}
-        if times.strategy == "rolling":
-            policy: Properties = {"MaximumBatchSize": step, "WaitIntervalInSeconds": times.wait}
-            policies = {"RollingUpdatePolicy": policy | limits}
-        else:
-            kind = times.strategy.upper().replace("-", "_")
-            routing: Properties = {"Type": kind, "WaitIntervalInSeconds": times.wait}
-            if size := {"CANARY": "CanarySize", "LINEAR": "LinearStepSize"}.get(kind):
-                routing[size] = step
-            limits["TerminationWaitInSeconds"] = times.termination_wait
-            policies = {"BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing, **limits}}
         excluded = "DesiredWeight", "DataCaptureConfig"
         alarms = [alarm for alarms in self._rollback_alarms().values() for alarm in alarms]
         return properties | {
-            "DeploymentConfig": {**_rollback(alarms), **policies},
+            "DeploymentConfig": {**_rollback(alarms), **self._times.policies()},
             "RetainAllVariantProperties": True,
             "ExcludeRetainedVariantProperties": [
                 {"VariantPropertyType": name} for name in excluded
