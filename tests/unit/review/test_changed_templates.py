@@ -547,6 +547,22 @@ def test_access_to_a_renamed_resource_is_not_new() -> None:
     assert [danger.rule for danger in dangers(compare(before, after))] == ["widened_access"]
 
 
+@pytest.mark.parametrize("is_imported", [True, False])
+def test_removed_export(*, is_imported: bool) -> None:
+    topic = {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {}}}
+    export = {"Outputs": {"A": {"Value": "a", "Export": {"Name": "prod-models:A"}}}}
+    user = {"Type": "AWS::SNS::Topic", "Properties": {
+        "TopicName": {"Fn::ImportValue": "prod-models:A"} if is_imported else "a"}}  # fmt: skip
+    users: Template = {"Resources": {"User": user}}
+    before: dict[str, Template] = {"prod-models": {"Resources": topic, **export}, "prod-a": users}
+    after: dict[str, Template] = {"prod-models": {"Resources": topic}, "prod-a": users}
+    plan = plan_of(endpoints={})
+    messages = [danger.message for danger in dangers(Comparison("prod", before, after, plan, plan))]
+    text = "prod-models: the update fails: prod-a import exports that it removes: prod-models:A. "
+    text += "First deploy a version that keeps them (export_value)"
+    assert messages == ([text] if is_imported else [])
+
+
 def test_changed_export_has_both_values() -> None:
     def template(value: str, name: str) -> Template:
         topic = {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": value}}
