@@ -33,7 +33,6 @@ from platform_facts.rules.scaling import (
 from platform_facts.rules.stage import CACHE_ALARMS
 from platform_facts.rules.updates import (
     CONTAINER_SECONDS,
-    TERMINATION_WAIT_SECONDS,
     CopiesUpdate,
     UpdateTimes,
 )
@@ -199,7 +198,6 @@ class _Expected:
             strategy=strategy,
             percent=update["percent"],
             wait=0 if strategy == "all-at-once" else update["wait_seconds"],
-            termination_wait=0 if strategy == "rolling" else TERMINATION_WAIT_SECONDS,
         )
 
     def resources(self) -> dict[str, list[Properties]]:

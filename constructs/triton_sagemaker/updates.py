@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from aws_cdk import Duration
 
 from platform_facts.rules import ranges, updates
-from platform_facts.rules.updates import TERMINATION_WAIT_SECONDS, UpdateTimes
+from platform_facts.rules.updates import UpdateTimes
 from triton_sagemaker.problems import Problem, check, reject_plain_values
 
 FIVE_MINUTES = Duration.minutes(5)
@@ -23,7 +23,7 @@ class UpdatePolicy:
     @cached_property
     def times(self) -> UpdateTimes:
         """The parameters that determine the duration of an update."""
-        return UpdateTimes(strategy=self.strategy, termination_wait=TERMINATION_WAIT_SECONDS)
+        return UpdateTimes(strategy=self.strategy)
 
     def deployment_config(self, alarm_names: Sequence[str]) -> dict[str, Any]:
         """Return CloudFormation's DeploymentConfig."""
@@ -56,14 +56,8 @@ class StepwiseUpdate(UpdatePolicy):
     @cached_property
     def times(self) -> UpdateTimes:
         """The parameters that determine the duration of an update."""
-        termination_wait = 0 if self.strategy == "rolling" else TERMINATION_WAIT_SECONDS
         wait = int(self.wait.to_seconds())
-        return UpdateTimes(
-            strategy=self.strategy,
-            percent=self.percent,
-            wait=wait,
-            termination_wait=termination_wait,
-        )
+        return UpdateTimes(strategy=self.strategy, percent=self.percent, wait=wait)
 
 
 @dataclass(frozen=True, kw_only=True)

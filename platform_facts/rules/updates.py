@@ -38,15 +38,18 @@ MAX_PERCENT = 50
 class UpdateTimes:
     """The durations of an update, in seconds.
 
-    `start` is the start time of a fleet or a batch. `termination_wait` is the time for which the
-    old fleet stays after the new fleet has all traffic.
+    `start` is the start time of a fleet or a batch.
     """
 
     strategy: str
     start: int = START_SECONDS
     percent: int = 100
     wait: int = 0
-    termination_wait: int = 0
+
+    @property
+    def termination_wait(self) -> int:
+        """The time for which the old fleet stays; a rolling update has no second fleet."""
+        return 0 if self.strategy == "rolling" else TERMINATION_WAIT_SECONDS
 
     @cached_property
     def wait_count(self) -> int:
