@@ -22,6 +22,12 @@ class Gap:
     part: str
     reason: str
 
+    @property
+    def summary(self) -> str:
+        """The first line of the reason, and the number of others."""
+        first, *others = self.reason.strip().splitlines() or [""]
+        return f"{first} (and {len(others)} more lines in review.json)" if others else first
+
 
 @dataclass(frozen=True)
 class ChangeReport:

@@ -28,6 +28,8 @@ from review.values import Unreadable, named
 
 RULE = "exposed_secrets"
 MASK = "<secret>"
+HOST = re.compile(r"^\w+://[\w.-]+/(?=.)")
+"""The beginning of a URL whose path is a secret, such as that of a webhook."""
 WINDOW = 8
 """Number of characters of a secret that are masked wherever they stand, as in a cut value."""
 
@@ -119,9 +121,10 @@ def _strings(name: str, content: bytes) -> frozenset[str]:
 def parts_to_mask(secrets: Iterable[str], known_text: str) -> frozenset[str]:
     """Return secrets, and all `WINDOW` characters of one that are not in a text of the base.
 
-    A word of the base, such as the name of a construct, is no secret, also if one contains it.
+    A word of the base, such as the name of a construct, is no secret, also if one contains it; nor
+    is the host of a URL.
     """
-    whole = {*secrets}
+    whole = {HOST.sub("", secret) for secret in secrets}
     windows = {
         secret[start : start + WINDOW]
         for secret in whole

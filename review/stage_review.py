@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from plan.document import InvalidPlan, Plan
+from plan.document import FILE, InvalidPlan, Plan
 from release.assemblies import Synthesis, SynthesisedCheckout
 from release.checkout import CheckoutError, NotSynthesised
 from review.comparison import Comparison
@@ -48,6 +48,8 @@ def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckou
         old, plan_before = _read(base, stage, SynthesisedCheckout.synth)
     except (InvalidPlan, NotSynthesised) as error:
         raise NotSynthesised(f"the stage in the base: {error}") from None
+    if new.templates and plan_after is None:
+        plan_after = plan_before  # a check has rejected the templates before the plan was written
     if not (plan_before or plan_after):
         head.stage(stage)  # raises
     comparison = Comparison(
@@ -80,6 +82,8 @@ def _read(
     if stage not in tree.stages():
         return Synthesis({}), None
     synthesis = read(tree, stage)
+    if tree.error(stage) and not Path(tree.assemblies, stage, FILE).exists():
+        return synthesis, None
     plan = Plan.read(Path(tree.assemblies, stage))
     if plan.stage != stage:
         raise CheckoutError(f"{stage}: its assembly has the plan of {plan.stage}")

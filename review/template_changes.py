@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from plan.document import DIGEST_OUTPUT
 from release.templates import Template
@@ -59,7 +59,12 @@ PLANNED = (
 )
 """Types and paths that follow from the plan: if an endpoint's plan changes, it tells the change."""
 
-LEAVES = ("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets")
+TAGS = (("*", "Tags*"), ("*", "ResourceTags*"))
+"""Types and paths of tags."""
+
+LEAVES = (
+    *("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets", "commands"),
+)
 """Last keys of properties that are compared as a whole."""
 
 ENDPOINT_TYPES = (
@@ -178,6 +183,8 @@ def _parts(
         read_structure(format_value(value, side)) if is_text(value) else None
         for value, side in zip((difference.before, difference.after), resources, strict=True)
     )
+    if difference.before is None:  # its first value is told as the later ones
+        old = {} if isinstance(new, dict) else []
     if old is None or new is None:
         yield difference
     else:
@@ -194,7 +201,8 @@ def stack_resources(comparison: Comparison, stack: str) -> tuple[dict[str, Any],
     return before, after
 
 
-class Note(NamedTuple):
+@dataclass(frozen=True)
+class Note:
     """The changes of a stage's settings, or of a stack without an endpoint."""
 
     name: str
@@ -209,7 +217,9 @@ def notes(comparison: Comparison) -> Iterator[Note]:
     changes_by_stack = {difference.stack: difference.changes for difference in comparison.stacks}
     for stack in sorted(before.keys() | after.keys()):
         changes = changes_by_stack.get(stack, ())
-        if before.get(stack) == after.get(stack) or (stack in comparison.endpoints and changes):
+        pair = comparison.endpoints.get(stack)
+        is_told = pair and (comparison.effective_changes(stack) or pair.before != pair.after)
+        if before.get(stack) == after.get(stack) or (is_told and changes):
             continue  # described in the endpoint's sentence
         if stack not in after:
             clauses = ["no longer in the app; its stack stays until it is deleted"]
@@ -219,6 +229,8 @@ def notes(comparison: Comparison) -> Iterator[Note]:
             clauses += [text for item in access for text in grant_sentences(item.grants_to_new)]
         else:
             clauses = stack_details(comparison, stack)
+        if not clauses and _has_other_tags(comparison):
+            clauses = ["tags changed"]
         if not clauses:
             text = count_changes(changes) or "in other words, which change no resource"
             is_equal = any(a.is_equal for a in comparison.access if a.stack == stack)
@@ -241,6 +253,7 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
     changes_by_text: dict[str, list[ResourceChange]] = {}
     for change in property_changes(comparison):
         hidden = NOT_SHOWN + (PLANNED if is_planned else ())
+        hidden += TAGS if _has_other_tags(comparison) else ()
         is_shown = not (change.matches(*hidden) or change.is_name)
         if change.change.stack == stack and change.change.before and is_shown:
             changes_by_text.setdefault(change.text, []).append(change.change)
@@ -261,6 +274,12 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
         more = f"{len(clauses) - MAX_CLAUSES} more in review.json"
         return [*clauses[:MAX_CLAUSES], more]
     return clauses
+
+
+def _has_other_tags(comparison: Comparison) -> bool:
+    """Return whether the tags of the stage's file change, which all resources have."""
+    before, after = (plan.settings.get("tags") for plan in comparison.plans)
+    return before != after
 
 
 def _section_changes(before: Template, after: Template) -> Iterator[str]:

@@ -13,8 +13,7 @@ from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.component_metrics import ComponentMetrics
 from triton_sagemaker.problems import Problem, check
-from triton_sagemaker.scalable_count import ScalableCount
-from triton_sagemaker.target_tracking import Cooldowns
+from triton_sagemaker.scalable_count import Cooldowns, ScalableCount
 
 Cfn = scaling.CfnScalingPolicy
 

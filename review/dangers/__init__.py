@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     identities.shared_identities,
     resources.replaced_resources,
     resources.moved_archives,
+    resources.exports_in_use,
     stages.no_longer_production,
     endpoints.low_availability,
     endpoints.lost_scaling,

@@ -178,7 +178,7 @@ class EndpointDangers:
             for danger in self.dangers
             for text in danger.consequences
             if not text.startswith(MISMATCH)
-            and (text.partition(": ")[2] or text) not in message
+            and not (" -> " in text and text.partition(": ")[2] in message)
             and kinds.setdefault(_kind(text, danger), danger) is danger
         )
         names = dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers)

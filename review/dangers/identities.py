@@ -29,6 +29,11 @@ EFFECTS = {
     # S3 API reference, PutBucketPolicy, DeleteBucketPolicy
     "AWS::S3::BucketPolicy": "the creation fails, or the deletion removes the new policy",
 }
+DUPLICATE_EFFECTS = {
+    # Application Auto Scaling API reference, RegisterScalableTarget, DeregisterScalableTarget
+    "AWS::ApplicationAutoScaling::ScalableTarget": "the later registration overwrites the limits, "
+    "and the deletion of one deregisters both",
+}
 DUPLICATE_EFFECT = "the creation fails, or each replaces what the other has set, such as denials"
 OTHER_EFFECT = "CloudFormation creates before it deletes, and the name exists: the update fails"
 
@@ -68,7 +73,8 @@ def shared_identities(comparison: Comparison) -> Iterator[Danger]:
             effect = EFFECTS.get(new.type, OTHER_EFFECT)
             remedy = "Keep the logical ID (override_logical_id), or deploy the deletion first"
             if stays:
-                effect, remedy = DUPLICATE_EFFECT, "Change the existing one"
+                effect = DUPLICATE_EFFECTS.get(new.type, DUPLICATE_EFFECT)
+                remedy = "Change the existing one"
             yield Danger(
                 f"{new.stack}.{new.path}.{old[1]}",
                 f"{new.type} {old[0]}/{old_path} ({old[1]}): is one object in AWS with the new "

@@ -1,6 +1,5 @@
 """Dangers of single properties: safe values that are lost, and a few comparisons."""
 
-import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from release.templates import references
 from review.access.access_changes import has_more_access
 from review.amounts import unsafe_amount
+from review.commands import command_findings
 from review.comparison import Comparison
 from review.dangers.alarms import alarm_dangers
 from review.dangers.containers import container_dangers
@@ -15,17 +15,11 @@ from review.dangers.danger import Danger, digest
 from review.dangers.networks import network_dangers
 from review.safeguards import ROWS, is_set
 from review.template_changes import PropertyChange, property_changes
-from review.values import as_list, changed_lines, format_value
+from review.values import as_list, format_value, rises_sharply
 
 Finding = tuple[str, str]
 """Rule and message."""
 
-
-DOWNLOAD_COMMANDS = re.compile(
-    r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url"
-    r"|\b(pip3? install|npm (i|install)|apt(-get)? install)\b(?!.*--require-hashes)"
-)
-"""Commands that download files without a hash; chosen for this project."""
 
 OTHER_AMOUNTS = (
     ("AWS::CloudWatch::*", "*"),  # alarms.py
@@ -34,12 +28,6 @@ OTHER_AMOUNTS = (
     ("AWS::SageMaker::*", "DeploymentConfig.*.MaximumExecutionTimeoutInSeconds"),
 )
 """Types and paths of amounts that have rules of their own, or follow from others."""
-PROTECTING_OPTIONS = re.compile(
-    r"--(require-hashes|only-binary\S*|no-deps|no-index|frozen\S*|locked|ignore-scripts|strict)"
-    r"|-(e|eu|euo|euxo)|pipefail|ci"
-)
-"""Words of commands without which they install or accept more; chosen for this project."""
-
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 """Storage classes whose objects must be restored before they can be read (S3 user guide,
 storage-class-intro; GLACIER is Flexible Retrieval)."""
@@ -169,6 +157,10 @@ def _rollback_dangers(change: PropertyChange) -> Iterator[Finding]:
             count = f": {len(new)} of {len(old)} alarms remain" if len(new) < len(old) else ""
             text = f"updates are no longer rolled back by {', '.join(removed)}{count}"
             yield "lost_rollback", text
+    is_step = change.path.endswith(("CanarySize.Value", "StepSize.Value", "BatchSize.Value"))
+    sizes = [size for size in (change.before, change.after) if isinstance(size, int)]
+    if is_step and len(sizes) == 2 and rises_sharply(*sizes):
+        yield "lost_rollback", f"more instances change before an alarm can go off: {change.text}"
     is_routing = change.path.endswith("TrafficRoutingConfiguration.Type")
     if is_routing and change.before and change.after in ("ALL_AT_ONCE", None):
         yield "lost_rollback", f"traffic moves at once: {change.text}"
@@ -189,12 +181,8 @@ def _command_dangers(change: PropertyChange) -> Iterator[Finding]:
     is_build = change.matches(("AWS::CodeBuild::Project", "Source.BuildSpec*"))
     if not is_build and "ommand" not in change.path:
         return
-    removed, added = changed_lines(*change.texts)
-    for line in added:
-        if DOWNLOAD_COMMANDS.search(line):
-            yield "build_downloads", f"the build runs: {line}"
-    words, new_words = ({word for line in lines for word in line.split()}
-                        for lines in (removed, change.texts[1].splitlines()))  # fmt: skip
-    for word in sorted(words - new_words):
-        if added and PROTECTING_OPTIONS.fullmatch(word):
-            yield "lost_pins", f"a command no longer has {word}: {change.text}"
+    before, after = (
+        "\n".join(format_value(item, side) for item in as_list(value or []))
+        for value, side in zip((change.before, change.after), change.resources, strict=True)
+    )
+    yield from command_findings(before, after)

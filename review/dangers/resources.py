@@ -8,12 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from release.templates import Template
 from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
 from review.stack_differences import ResourceChange
 from review.template_changes import property_changes
-from review.values import format_change, format_value, is_intrinsic_function
+from review.values import format_change, format_value, is_intrinsic_function, named
 
 IMMUTABLE_TYPES = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
 """Types that every update replaces; they contain no data."""
@@ -99,6 +100,36 @@ def moved_archives(comparison: Comparison) -> Iterator[Danger]:
             )
 
 
+def exports_in_use(comparison: Comparison) -> Iterator[Danger]:
+    """A stack loses an export that another deployed stack imports: CloudFormation refuses it.
+
+    "You can't delete a stack if another stack references one of its outputs. You can't modify or
+    remove an output value that is referenced by another stack" (CloudFormation user guide,
+    using-cfn-stack-exports). The stacks that export are deployed first.
+    """
+    before, after = comparison.templates
+    imports = {stack: json.dumps(template) for stack, template in before.items()}
+    for stack in filter(comparison.is_deployed, before):
+        removed = sorted(_exports(before[stack]) - _exports(after[stack]))
+        users = {
+            name: [user for user, text in imports.items() if user != stack and f'"{name}"' in text]
+            for name in removed
+        }
+        if names := [name for name in removed if users[name]]:
+            stacks = named(sorted({user for name in names for user in users[name]}))
+            yield Danger(
+                f"{stack}.{digest(' '.join(names))}",
+                f"{stack}: the update fails: {stacks} import exports that it removes: "
+                f"{named(names)}. First deploy a version that keeps them (export_value)",
+                rule="rejected_updates",
+            )
+
+
+def _exports(template: Template) -> set[str]:
+    exports = (output.get("Export", {}) for output in template.get("Outputs", {}).values())
+    return {str(export["Name"]) for export in exports if "Name" in export}
+
+
 def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
     """A resource has a type or a property that no stack of this commit can have.
 
@@ -128,7 +159,7 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
             )
             if not is_known and key not in reported:
                 reported.add(key)
-                text = f"no stack has the property {path} of this type: {difference.text}"
+                text = f"no stack has this property: {difference.text}"
                 yield Danger(
                     f"{resource.stack}.{resource.path}.{path}.{digest(text)}",
                     f"{resource.type} {resource.stack}/{resource.path}: {text}",

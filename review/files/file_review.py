@@ -10,6 +10,7 @@ from typing import Any
 
 from release.assemblies import SynthesisedCheckout
 from review.amounts import unsafe_amount
+from review.commands import command_findings
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.files.changed_code import (
     LOCATIONS,
@@ -20,7 +21,7 @@ from review.files.changed_code import (
     package_lines,
 )
 from review.files.model_code import new_capabilities
-from review.files.model_data import describe_model_data, lengths_above_engines
+from review.files.model_data import MODEL_DATA, describe_model_data, lengths_above_engines
 from review.files.packages import NPM_LOCK, describe_packages
 from review.files.python_code import changed_literals, refusals
 from review.files.readers import read_json, read_text, read_yaml
@@ -38,6 +39,7 @@ ACKNOWLEDGEMENTS = "review/acknowledged.yaml"
 MAX_NOTES = 20
 """Maximum number of notes about one file."""
 
+SCRIPT = re.compile(r"(.*/)?(Makefile|Dockerfile[^/]*|[^/]+\.(mk|sh))|\.ci/.*")
 SETTINGS: Mapping[str, Callable[[bytes], Any]] = {
     **dict.fromkeys(("yaml", "yml"), read_yaml),
     "json": read_json,
@@ -219,15 +221,17 @@ def _findings(
     yield from describe_model_data(moved or file, model_exists=model_exists)
     yield from describe_packages(moved or file)
     yield from _changed_settings(moved or file)
+    if SCRIPT.fullmatch(file.path) and not NOT_DEPLOYED.match(file.path):
+        sides = (side or b"" for side in (file.before, file.after))
+        yield from command_findings(*(side.decode(errors="replace") for side in sides))
 
 
 def _changed_settings(file: ChangedFile) -> Iterator[tuple[str, str]]:
     """Yield the changed values of settings that no other part of the review compares."""
     name = file.path.rpartition(".")[2]
-    is_compared = file.path.startswith(("models/", "stages/", WORKFLOWS)) or NOT_DEPLOYED.match(
-        file.path
-    )
-    if name not in SETTINGS or is_compared or NPM_LOCK.fullmatch(file.path):
+    is_compared = file.path.startswith(("stages/", WORKFLOWS)) or MODEL_DATA.fullmatch(file.path)
+    others = NOT_DEPLOYED.match(file.path) or NPM_LOCK.fullmatch(file.path)
+    if name not in SETTINGS or is_compared or others or None in (file.before, file.after):
         return
     with suppress(Unreadable, ValueError):
         before, after = (SETTINGS[name](side or b"{}") for side in (file.before, file.after))

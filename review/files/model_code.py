@@ -1,4 +1,6 @@
-"""What the code of models can do, from its syntax tree: a change that can do more is a danger.
+"""What programs can do, from their syntax trees: a change that can do more is a danger.
+
+Programs are the code of models, and that of functions in AWS, of deliveries and of clients.
 
 Every change of code is listed for people (`changed_code`). This is for the line that hides among
 many: names are resolved through imports, so that `from os import system as s` is `os.system`.
@@ -18,6 +20,7 @@ NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
 ENVIRONMENT, NATIVE, OUTSIDE = "reads the environment", "runs native code", "uses files outside"
 WRITING, HIDING = "writes or deletes files", "hides errors"
+UNVERIFIED = "does not verify who answers"
 
 NAMES: dict[str, tuple[str, ...]] = {
     NETWORK: (
@@ -49,6 +52,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         *("shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile"),
     ),
     HIDING: ("contextlib.suppress",),
+    UNVERIFIED: ("ssl._create_unverified_context", "ssl.CERT_NONE"),
     NATIVE: ("cffi", "ctypes", "mmap", "numpy.ctypeslib", "torch.*.load_library"),
 }
 """Capability -> names of modules, functions and attributes. Python's standard library, and the
@@ -65,6 +69,11 @@ OPENING = (
 """Functions whose first argument is the path of a file or folder that they read."""
 NATIVE_FILE = re.compile(r".*\.(so(\.\d+)*|dll|dylib|pyd|a|o)")
 ELF, PICKLE = b"\x7fELF", b"\x80"
+
+PROGRAM = re.compile(r"(delivery|endpoint_client|constructs/\w+/\w+_handler)/(?=.*\.py$)")
+"""Folders of other code that runs with a stage."""
+RISKS = (NETWORK, PROGRAMS, CODE, NATIVE, UNVERIFIED)
+"""Capabilities that are a danger in that code too; it reads files, and names hosts in messages."""
 
 Capability = tuple[str, str]
 """What code does, and the host, path or program, empty if the code does not name it."""
@@ -97,20 +106,24 @@ def new_capabilities(
 
     `changed` are the changed files; what a renamed file had before counts as had.
     """
-    by_model: dict[str, list[ChangedFile]] = {}
+    by_program: dict[str, list[ChangedFile]] = {}
     for file in changed:
-        if _is_model_code(file.path):
-            by_model.setdefault(file.path.split("/")[1], []).append(file)
-    for model, files in sorted(by_model.items()):
+        if program := _program(file.path):
+            by_program.setdefault(program, []).append(file)
+    for program, files in sorted(by_program.items()):
+        is_model = program.startswith("models/")
         before, after = (
-            {path: content for path, content in side.items()
-             if _is_model_code(path) and path.split("/")[1] == model}
+            {path: content for path, content in side.items() if _program(path) == program}
             for side in (base, head)
-        )  # fmt: skip
+        )
         before |= {file.path: file.before for file in files if file.before is not None}
         known = _capabilities(before)
         texts: dict[str, dict[str, list[str]]] = {}
-        added = {key: use for key, use in _capabilities(after).items() if key not in known}
+        added = {
+            key: use
+            for key, use in _capabilities(after).items()
+            if key not in known and (is_model or key[0] in RISKS)
+        }
         if {kind for kind, _ in added} == {HIDING}:
             continue  # of what the code could do before
         for (kind, target), use in added.items():
@@ -122,12 +135,16 @@ def new_capabilities(
                 f"{', '.join(names)}{f': {statement}' if statement else ''}"
                 for statement, names in uses.items()
             )
-            yield path, f"the model's code newly {'; '.join(parts)}"
+            yield path, f"the {'model' if is_model else 'program'}'s code newly {'; '.join(parts)}"
 
 
-def _is_model_code(path: str) -> bool:
+def _program(path: str) -> str:
+    """Return the folder of a model or of another program that runs with a stage, or empty."""
     parts = path.split("/")
-    return parts[0] == "models" and len(parts) > 2 and "tests" not in parts
+    if parts[0] == "models" and len(parts) > 2 and "tests" not in parts:
+        return "/".join(parts[:2])
+    match = PROGRAM.match(path)
+    return match[0] if match else ""
 
 
 def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
@@ -253,6 +270,10 @@ class _Reader:
                     yield from self._of_name(self._full_name(node), node)
                     if isinstance(node, ast.Attribute) and node.attr in DYNAMIC:
                         yield (CODE, ""), node, node.attr
+                case ast.keyword(arg="verify", value=ast.Constant(value=False)):
+                    yield (UNVERIFIED, "verify"), node, "verify=False"
+                case ast.keyword(arg="shell", value=ast.Constant(value=True)):
+                    yield (PROGRAMS, "a shell"), node, "shell=True"
                 case ast.ExceptHandler(body=[ast.Pass() | ast.Continue() as silent]):
                     yield (HIDING, ""), silent, "except"
                 case ast.Call():

@@ -31,6 +31,7 @@ CODE_PARAMETER = re.compile(r"PATH|LIB|/", re.IGNORECASE)
 FIELDS_OF_NEW_MODELS = {"backend", "platform"}
 """Those that every new model has."""
 
+MODEL_DATA = re.compile(r"models/(.*/)?(config\.pbtxt|recipe\.yaml|golden\.json)")
 TOLERANCES = ("max_absolute_difference", "max_relative_difference")
 
 Finding = tuple[str, str]
@@ -46,7 +47,7 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
         except Unreadable as error:
             yield "unreadable_files", f"not a file of labels: {error}"
     readers = {"config.pbtxt": read_config, "recipe.yaml": read_yaml, "golden.json": read_json}
-    if not file.path.startswith("models/") or name not in readers:
+    if not MODEL_DATA.fullmatch(file.path):
         return
     try:
         old, new = (

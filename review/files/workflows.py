@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from review.amounts import unsafe_amount
+from review.commands import command_findings
 from review.files.readers import read_yaml
 from review.values import Unreadable, ValueDifference, as_list, value_differences
 
@@ -90,6 +91,8 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
     if before is None or after is None:
         return
     old, new = _read(before), _read(after)
+    texts = ("\n".join(map(_commands, _jobs(side).values())) for side in (old, new))
+    yield from command_findings(*texts)
     for event in sorted(_events(old) - _events(new)):
         yield "widened_workflows", f"it no longer runs on {event}"
     for difference in value_differences(_comparable(old), _comparable(new), _is_whole):

@@ -95,7 +95,7 @@ def _values(value: Any, path: Keys = ()) -> Iterator[tuple[Keys, Any]]:
         for key, part in value.items():
             yield from _values(part, (*path, key))
     elif isinstance(value, list):
-        for number, part in enumerate(value):
+        for number, part in enumerate(value[:2]):  # further elements are like the second
             yield from _values(part, (*path, number))
     else:
         yield path, value

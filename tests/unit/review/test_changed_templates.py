@@ -10,7 +10,7 @@ from review.comparison import Comparison
 from review.dangers import dangers
 from review.endpoint_changes import endpoint_changes
 from review.money import cost_changes
-from review.template_changes import notes
+from review.template_changes import Note, notes
 from tests.unit.plan.plans import make_endpoint
 from tests.unit.review.edits import PROD, Edit, add, compare, drop, plan_of, put, together
 from tests.unit.review.resources import RESOURCES
@@ -283,6 +283,10 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put(*ROUTING, LINEAR),
         "shrunk_protection: ... TrafficRoutingConfiguration.WaitIntervalInSeconds: 600 s -> 0 s",
     ),
+    "greater canary": (
+        put(*ROUTING, "CanarySize", "Value", 60),
+        "lost_rollback: ... before an alarm can go off: ... CanarySize.Value: 10 -> 60",
+    ),
     "instance counts no longer retained": (
         put("Endpoint", "RetainAllVariantProperties", False),
         "reset_instance_counts: ... independent of the load: RetainAllVariantProperties: true",
@@ -312,7 +316,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Config", "ShadowProductionVariants", [{
             "VariantName": "Shadow", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 2,
             "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}]),
-        "unknown_resources: ... no stack has the property ShadowProductionVariants",
+        "unknown_resources: ... no stack has this property: ShadowProductionVariants",
     ),
     "SSM access to instances": (
         put(*VARIANT, "EnableSSMAccess", True),
@@ -543,6 +547,22 @@ def test_access_to_a_renamed_resource_is_not_new() -> None:
     assert [danger.rule for danger in dangers(compare(before, after))] == ["widened_access"]
 
 
+@pytest.mark.parametrize("is_imported", [True, False])
+def test_removed_export(*, is_imported: bool) -> None:
+    topic = {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {}}}
+    export = {"Outputs": {"A": {"Value": "a", "Export": {"Name": "prod-models:A"}}}}
+    user = {"Type": "AWS::SNS::Topic", "Properties": {
+        "TopicName": {"Fn::ImportValue": "prod-models:A"} if is_imported else "a"}}  # fmt: skip
+    users: Template = {"Resources": {"User": user}}
+    before: dict[str, Template] = {"prod-models": {"Resources": topic, **export}, "prod-a": users}
+    after: dict[str, Template] = {"prod-models": {"Resources": topic}, "prod-a": users}
+    plan = plan_of(endpoints={})
+    messages = [danger.message for danger in dangers(Comparison("prod", before, after, plan, plan))]
+    text = "prod-models: the update fails: prod-a import exports that it removes: prod-models:A. "
+    text += "First deploy a version that keeps them (export_value)"
+    assert messages == ([text] if is_imported else [])
+
+
 def test_changed_export_has_both_values() -> None:
     def template(value: str, name: str) -> Template:
         topic = {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": value}}
@@ -592,4 +612,4 @@ def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
     plan = plan_of(endpoints={})
     before, after = ({"prod-network": template(account)} for account in ("1", ["1"]))
     (note,) = notes(Comparison("prod", before, after, plan, plan))
-    assert note == ("prod-network", ["in other words, which change no resource"])
+    assert note == Note("prod-network", ["in other words, which change no resource"])

