@@ -234,16 +234,19 @@ def _names_in(value: ast.expr) -> set[str]:
 
 def _called_parameters(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     """Return parameter -> the arguments of all calls; none if something else may call it."""
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    references = Counter(map(_last_name, nodes))
+    calls: dict[str, list[ast.Call]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            calls.setdefault(_last_name(node.func), []).append(node)
     arguments: dict[str, list[ast.expr]] = {}
     unknown = set[str]()
     for function in nodes:
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        own_calls = [call for call in calls if _last_name(call.func) == function.name]
-        references = sum(_last_name(node) == function.name for node in nodes)
+        own_calls = calls.get(function.name, [])
         names = [part.arg for part in function.args.args if part.arg not in ("self", "cls")]
-        if not own_calls or references > len(own_calls):
+        if not own_calls or references[function.name] > len(own_calls):
             unknown.update(names)
         for call in own_calls:
             by_name = {word.arg: word.value for word in call.keywords}

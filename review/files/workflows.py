@@ -97,7 +97,10 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
         yield "widened_workflows", f"it no longer runs on {event}"
     for difference in value_differences(_comparable(old), _comparable(new), _is_whole):
         text = re.sub(r"^True\b", "on", str(difference))
-        is_lost = _is_lost_command(difference, new) or _is_lost_guard(difference)
+        is_lost_command = _is_lost_command(difference, new)
+        if is_lost_command:
+            text = f"the job {difference.key_path[1]} no longer runs: {difference.before}"
+        is_lost = is_lost_command or _is_lost_guard(difference)
         falling = unsafe_amount(difference.path, difference.before, difference.after)
         yield falling or ("widened_workflows" if is_lost else "", text)
 

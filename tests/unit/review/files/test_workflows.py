@@ -82,7 +82,7 @@ def dangers(path: str, content: str | None) -> list[str]:
          "          ref: ${{ github.event.pull_request.head.sha }}\n",
          "checks out the code of a change"),
         (RELEASE, '      - run: git merge-base --is-ancestor "$GITHUB_SHA" origin/main\n', "",
-         'git merge-base --is-ancestor.run.0: git merge-base --is-ancestor "$GITHUB_SHA"'),
+         'the job build no longer runs: git merge-base --is-ancestor "$GITHUB_SHA"'),
         (DEPLOY, "needs: [build, review, dev]", "needs: [build]",
          'jobs.prod.needs: ["build", "review", "dev"] -> ["build"]'),
         (DEPLOY, "    environment: prod\n", "", "jobs.prod.environment: prod -> none"),
