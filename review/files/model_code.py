@@ -9,6 +9,7 @@ many: names are resolved through imports, so that `from os import system as s` i
 import ast
 import builtins
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -83,6 +84,8 @@ NamedUse = tuple[Capability, ast.AST, str]
 
 MAX_STATEMENT = 160
 """Maximum characters of a statement in a report."""
+MAX_SOURCES = 2
+"""Maximum assignments of the names in a statement."""
 
 
 @dataclass(frozen=True)
@@ -176,15 +179,37 @@ def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
 
 
 def _statements(tree: ast.Module) -> dict[ast.AST, str]:
-    """Return each node -> its statement with the line, of a compound statement the first line."""
+    """Return each node -> its statement with the line, of a compound statement the first line.
+
+    It ends with the assignments of the local names in it, such as of what a call sends.
+    """
+    nodes = [*ast.walk(tree)]  # outer statements come before inner ones
+    stored = Counter(node.id for node in nodes
+                     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))  # fmt: skip
+    assigned = {
+        node.targets[0].id: _first_line(node)
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and stored[node.targets[0].id] == 1
+    }
     statements: dict[ast.AST, str] = {}
-    for statement in ast.walk(tree):  # outer statements come before inner ones
-        if isinstance(statement, ast.stmt):
-            text = ast.unparse(statement).splitlines()[0]
-            more = "…" if len(text) > MAX_STATEMENT else ""
-            text = f"{text[:MAX_STATEMENT]}{more} (line {statement.lineno})"
-            statements.update(dict.fromkeys(ast.walk(statement), text))
+    for statement in (node for node in nodes if isinstance(node, ast.stmt)):
+        parts = [*ast.walk(statement)]
+        names = dict.fromkeys(part.id for part in parts
+                              if isinstance(part, ast.Name) and part.id in assigned
+                              and isinstance(part.ctx, ast.Load))  # fmt: skip
+        is_compound = any(isinstance(part, ast.stmt) for part in parts[1:])
+        sources = [] if is_compound else [assigned[name] for name in names][:MAX_SOURCES]
+        text = f"{_first_line(statement)} (line {statement.lineno})"
+        text += f" with {', '.join(sources)}" if sources else ""
+        statements.update(dict.fromkeys(parts, text))
     return statements
+
+
+def _first_line(statement: ast.stmt) -> str:
+    text = ast.unparse(statement).splitlines()[0]
+    return f"{text[:MAX_STATEMENT]}{'…' if len(text) > MAX_STATEMENT else ''}"
 
 
 def _of_text(text: object, node: ast.AST) -> Iterator[NamedUse]:

@@ -38,6 +38,10 @@ NEW = {
     ),
     "pickle": ("import pickle", "newly runs code that it is given (pickle)"),
     "attribute in pieces": ("getattr(os, 'sys' + 'tem')('x')", "runs programs (x: os.system)"),
+    "what is sent": (
+        "import socket\nbody = repr(texts)\nsocket.socket().send(body)",
+        "socket.socket().send(body) (line 14) with body = repr(texts)",
+    ),
     "host in pieces": (
         "import socket\nHOST = 'example.org'\nsocket.create_connection(f'https://x.{HOST}')",
         "names the host (x.example.org)",
