@@ -18,7 +18,7 @@ RECORDED_WIDTH, RECORDED_HEIGHT = 1000, 800
 INTERVAL_SECONDS, FRAME_MS = 15.0, 750
 """Recording interval in seconds, and display time of a frame in milliseconds: 20x playback."""
 
-COLOURS = 32
+COLOURS = 128
 SCRIPT = (
     (0, {"minilm": 4.0}, 0.0),
     (20, {"minilm": 4.0, "bert": 2.0}, 0.0),
@@ -58,7 +58,10 @@ def record_dashboard_images() -> None:
             next_frame = start + len(frames) * INTERVAL_SECONDS
             recorded_page.wait_for_timeout(max(0.0, next_frame - time.monotonic()) * 1000)
     # One palette for all frames, from a frame with many colours: keeps the GIF small.
-    palette = frames[len(frames) * 3 // 4].quantize(COLOURS, dither=Image.Dither.NONE)
+    # MAXCOVERAGE keeps the colours of few pixels, such as the red of an alarm.
+    palette = frames[len(frames) * 3 // 4].quantize(
+        COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+    )
     gif_frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     gif_frames[0].save(
         PAGE_IMAGES / "page.gif",
