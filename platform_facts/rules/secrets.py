@@ -54,6 +54,9 @@ LOGICAL_ID_HASH = re.compile(r"[0-9A-F]{8}")
 RANDOM_CHANGES = 0.45
 """Share of neighbours of another kind (upper, lower, digit): 62 % in random texts, a third in names
 that are made of words."""
+EXAMPLE_KEY = re.compile(r"EXAMPLE(KEY)?$")
+"""The end of the access keys and secret keys in AWS's documentation, such as AKIAIOSFODNN7EXAMPLE
+(AWS Secret access keys, IAM user guide, id_credentials_access-keys)."""
 MIN_LENGTH = 6
 """Minimum characters of a secret: shorter words are placeholders, and would be masked in words."""
 
@@ -101,6 +104,12 @@ def strings(value: Any, key: str = "value") -> Iterator[str]:
 
 def secrets(line: str) -> Iterator[tuple[str, str]]:
     """Yield kind and value of each secret in a line, or in a string of `strings`."""
+    for kind, value in _candidates(line):
+        if not EXAMPLE_KEY.search(value):
+            yield kind, value
+
+
+def _candidates(line: str) -> Iterator[tuple[str, str]]:
     key, _, quoted = line.partition(" = ")
     value = quoted.strip('"')
     if NAMED.search(key) and TOKEN.fullmatch(value):

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from release.templates import Template
-from review.access.grants import Grant, is_service
+from review.access.grants import Grant, difference, is_service
 from review.access.statements import construct_paths, parse_grants
 from review.values import construct_path, format_value
 
@@ -162,7 +163,7 @@ def _with_new_paths(grant: Grant, new_paths: dict[str, str]) -> Grant:
 def _uncovered(
     grants: set[Grant], other_grants: set[Grant], *, is_before: bool = False
 ) -> set[Grant]:
-    """Return the grants that no other grant covers; `is_before`: they are those of the base.
+    """Return what no other grant covers of the grants; `is_before`: they are those of the base.
 
     If a grant of only the other side differs in its condition, `condition_change` is set.
     """
@@ -176,7 +177,8 @@ def _uncovered(
             if condition is not None:
                 conditions = condition, grant.condition
                 change = conditions[::-1] if is_before else conditions
-            result.add(replace(grant, condition_change=change))
+            part = reduce(difference, other_grants, grant)
+            result.add(replace(part, condition_change=change))
     return result
 
 

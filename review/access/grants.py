@@ -5,7 +5,7 @@ reference_policies_condition-logic-multiple-context-keys-or-values.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from review.values import named
@@ -15,6 +15,9 @@ NETWORK = "anyone in the VPC"
 """Anyone in the policy of a VPC endpoint, which limits the network's traffic and grants nothing."""
 CONDITION_CHANGE = ": the condition"
 """Text before a changed condition in the sentence about a grant."""
+
+EVERYTHING_EXCEPT = "everything except "
+"""The start of the pattern of NotAction and NotResource."""
 
 Condition = frozenset[str]
 """A text for each entry, KEY OPERATOR VALUES: a request must match all entries."""
@@ -57,6 +60,21 @@ class Grant:
             and _matches(self.resource, other.resource)
             and self.condition <= other.condition
         )
+
+
+def difference(grant: Grant, other: Grant) -> Grant:
+    """Return what a grant adds to another one that names only other exceptions of NotResource.
+
+    The whole grant if they differ in anything else.
+    """
+    resources = grant.resource, other.resource
+    if replace(other, resource=grant.resource) != grant or not all(
+        resource.startswith(EVERYTHING_EXCEPT) for resource in resources
+    ):
+        return grant
+    excepted, other_excepted = map(_exceptions, resources)
+    added = [name for name in other_excepted if not _is_any(excepted, name)]
+    return replace(grant, resource=", ".join(added))
 
 
 def is_service(principal: str) -> bool:
@@ -125,4 +143,14 @@ def _join(condition: Condition) -> str:
 
 def _matches(pattern: str, text: str) -> bool:
     """Return whether a pattern matches a text or another pattern; brackets are literal."""
+    if pattern.startswith(EVERYTHING_EXCEPT) and text.startswith(EVERYTHING_EXCEPT):
+        return all(_is_any(_exceptions(text), excepted) for excepted in _exceptions(pattern))
     return fnmatchcase(text.lower(), pattern.lower().replace("[", "[[]"))
+
+
+def _exceptions(pattern: str) -> list[str]:
+    return pattern.removeprefix(EVERYTHING_EXCEPT).split(", ")
+
+
+def _is_any(patterns: list[str], text: str) -> bool:
+    return any(_matches(pattern, text) for pattern in patterns)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.templates import Template
-from review.access.grants import ANYONE, NETWORK, Condition, Grant
+from review.access.grants import ANYONE, EVERYTHING_EXCEPT, NETWORK, Condition, Grant
 from review.values import as_list, construct_path, format_value
 
 ACCOUNT_ROOT = {"Fn::Join": ["", ["arn:aws:iam::", {"Ref": "AWS::AccountId"}, ":root"]]}
@@ -31,9 +31,6 @@ CALLER_CONDITIONS = ("SourceAccount", "SourceArn", "PrincipalOrgID", "FunctionUr
 
 MANAGED_POLICY_ACTION = "act"
 """Stands for all actions of a managed policy: "may act on everything that ARN allows"."""
-
-EVERYTHING_EXCEPT = "everything except "
-"""The start of the pattern of NotAction and NotResource."""
 
 _ASSET_HASH = re.compile(r"\b[0-9a-f]{64}\b")
 """The hash of an asset, which changes with each version of its content."""

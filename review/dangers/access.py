@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from review.access.grants import (
     ANYONE,
     CONDITION_CHANGE,
+    EVERYTHING_EXCEPT,
     NETWORK,
     Grant,
     grant_groups,
@@ -14,11 +15,7 @@ from review.access.grants import (
     grant_sentences,
     is_service,
 )
-from review.access.statements import (
-    EVERYTHING_EXCEPT,
-    MANAGED_POLICY_ACTION,
-    construct_paths,
-)
+from review.access.statements import MANAGED_POLICY_ACTION, construct_paths
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest, joined
 

@@ -1,6 +1,6 @@
 """Dangers of single properties: safe values that are lost, and a few comparisons."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -37,12 +37,13 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     """A property protects less; equal changes of resources of one type are one danger."""
     removed = set[tuple[str, str]]()
     dangers: dict[Danger, None] = {}
-    for change in property_changes(comparison):
+    changes = [*property_changes(comparison)]
+    for change in changes:
         if change.is_access:
             continue  # review/access
         resource, property_name = change.change, change.path.partition(".")[0]
         findings = [
-            *_row_dangers(change),
+            *_row_dangers(change, changes),
             *_amount_dangers(change),
             *_role_dangers(change),
             *_lifecycle_dangers(change),
@@ -68,10 +69,17 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     yield from (*dangers, *alarm_dangers(comparison))
 
 
-def _row_dangers(change: PropertyChange) -> Iterator[Finding]:
+def _row_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> Iterator[Finding]:
+    """Yield a safe value that is lost, unless it moves to another place in the resource."""
+    moved = [
+        other.after
+        for other in changes
+        if other.change is change.change and other.path.endswith(f".{change.path}")
+    ]
     for row in ROWS:
         is_row = fnmatchcase(change.change.type, row.type) and fnmatchcase(change.path, row.path)
-        if is_row and row.is_safe(change.before) and not row.is_safe(change.after):
+        is_moved = bool(moved) and all(map(row.is_safe, moved))
+        if is_row and row.is_safe(change.before) and not row.is_safe(change.after) and not is_moved:
             yield row.rule, f"{row.text}: {change.text}"
             return
 

@@ -67,7 +67,11 @@ def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
         if change.type in EXEMPT_TYPES or not comparison.is_deployed(change.stack):
             continue
         subject, text = f"{change.stack}.{change.path}", ""
-        if change.impact == "WILL_REPLACE":
+        if change.before and change.after and change.before["Type"] != change.type:
+            # aws/aws-sam-cli#6786: "Update of resource type is not permitted"
+            types = f"{change.before['Type']} -> {change.type}"
+            text = f"replaced by another type, which CloudFormation refuses: {types}"
+        elif change.impact == "WILL_REPLACE":
             text = f"replaced ({_reasons(change)})"
         elif change.type in STATEFUL_TYPES:
             text = REMOVALS.get(change.impact, "")

@@ -490,6 +490,19 @@ def test_disabled_data_capture_does_not_report_its_key() -> None:
     assert danger.startswith("lost_logging")
 
 
+def test_only_new_exceptions_of_a_denial_are_told() -> None:
+    def denying(*excepted: str) -> dict[str, Any]:
+        denial = {"Effect": "Deny", "Action": "s3:PutObject", "Principal": "*"}
+        policy = {"Statement": [{**denial, "NotResource": [f"b/{name}/*" for name in excepted]}]}
+        resources = base_resources()
+        resources["BucketPolicy"]["Properties"]["PolicyDocument"] = policy
+        return resources
+
+    (danger,) = dangers(compare(denying("a"), denying("a", "a/b", "c")))
+    assert danger.message == "anyone is no longer denied s3:PutObject on b/c/*"
+    assert dangers(compare(denying("a", "c"), denying("a"))) == []
+
+
 def test_role_may_write_captured_data() -> None:
     before, after = base_resources(), base_resources()
     del before["Config"]["Properties"]["DataCaptureConfig"]
