@@ -176,6 +176,12 @@ def test_removed_owner_is_a_danger() -> None:
     assert compare_files(after, before).dangers == ()
 
 
+def test_microseconds_are_told_in_seconds() -> None:
+    delay = "dynamic_batching { max_queue_delay_microseconds: 500000 }"
+    (note,) = review(CONFIG_PATH, CONFIG, CONFIG + delay).notes
+    assert note.endswith("max_queue_delay_microseconds: none -> 500000 (0.5 s)")
+
+
 def test_hash_that_only_one_of_two_locks_replaces() -> None:
     paths = "requirements/a.txt", "requirements/b.txt"
     old = {**OWNERS, **dict.fromkeys(paths, LOCK.encode())}
