@@ -15,6 +15,9 @@ PROTECTING_OPTIONS = re.compile(
     r"|-(e|eu|euo|euxo)|pipefail|ci"
 )
 """Words of commands without which they install or accept more; chosen for this project."""
+BUILDS_OF_PACKAGES = re.compile(r"--no-binary[ =]\S+|--ignore-scripts[ =]false")
+"""Options with which an installation runs code of packages, such as their setup.py (pip's
+documentation, pip install; npm's, npm install)."""
 CHECKS = re.compile(
     r"\bmake [\w-]*(?:lint|test|docs)[\w-]*|\b(?:actionlint|cfn-lint|check-jsonschema|checkov"
     r"|lint-imports|mypy|pip-audit|pytest|ruff|shellcheck|tools\.lint\.\w+|zizmor)\b"
@@ -29,6 +32,9 @@ def command_findings(before: str, after: str) -> Iterator[tuple[str, str]]:
     for line in added:
         if DOWNLOADS.search(line):
             yield "build_downloads", f"newly runs: {line}"
+        for option in BUILDS_OF_PACKAGES.findall(line):
+            if option not in before:
+                yield "lost_pins", f"installs, and runs code of the package: {option}: {line}"
     lost_words: dict[str, list[str]] = {}
     remaining = {*after.split()}
     for line in removed:

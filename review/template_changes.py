@@ -350,7 +350,8 @@ def _telling_values(properties: dict[str, Any], resources: dict[str, Any]) -> It
         and not name.endswith("Description")
         and (is_text(properties[name]) or isinstance(properties[name], int | float))
     }
-    for name, text in [*texts.items()][:MAX_VALUES]:
+    policies = {name for name, text in texts.items() if '"Statement"' in text}  # told by grants
+    for name, text in [item for item in texts.items() if item[0] not in policies][:MAX_VALUES]:
         yield f"{name} {text if len(text) <= MAX_LENGTH else f'{text[:MAX_LENGTH]}…'}"
 
 

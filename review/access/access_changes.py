@@ -97,7 +97,13 @@ def access_changes(
             grants_to_existing=grants_to_existing,
             grants_to_new=new_grants - grants_to_existing,
             removed_denials=removed_denials,
-            removed_grants=_unpaired(removed_grants - removed_service_grants, new_grants),
+            removed_grants={
+                grant
+                for grant in removed_grants - removed_service_grants
+                if not any(
+                    replace(other, condition=frozenset()).covers(grant) for other in new_grants
+                )
+            },
             removed_service_grants=removed_service_grants,
             new_denials={
                 grant

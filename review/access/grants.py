@@ -118,12 +118,14 @@ def grant_sentence(group: list[Grant], verb: str) -> str:
 
 
 def _resource(grant: Grant) -> str:
-    """Return the resource of a grant; of a resource policy for everything, the policy's."""
-    return (
-        grant.policy_resource
-        if grant.policy_resource and grant.resource == "*"
-        else (grant.resource)
-    )
+    """Return the resource of a grant; for everything in a resource policy, the policy's.
+
+    The policy of a VPC endpoint is about the resources of all accounts.
+    """
+    if grant.resource != "*":
+        return grant.resource
+    is_own = grant.policy_resource and grant.principal != NETWORK
+    return grant.policy_resource if is_own else "every resource (*)"
 
 
 def _condition_text(grant: Grant) -> str:

@@ -31,6 +31,7 @@ from review.values import (
     Unreadable,
     falls_sharply,
     format_change,
+    named,
     rises_sharply,
     value_differences,
 )
@@ -219,7 +220,7 @@ def _findings(
     folder = "/".join(file.path.split("/")[:2])
     model_exists = any(path.startswith(f"{folder}/") for path in head)
     yield from describe_model_data(moved or file, model_exists=model_exists)
-    yield from describe_packages(moved or file)
+    yield from describe_packages(moved or file, head)
     yield from _changed_settings(moved or file)
     if SCRIPT.fullmatch(file.path) and not NOT_DEPLOYED.match(file.path):
         sides = (side or b"" for side in (file.before, file.after))
@@ -242,18 +243,17 @@ def _lost_owners(
     old: CodeOwners, new: CodeOwners, head: Mapping[str, bytes]
 ) -> Iterator[tuple[str, str]]:
     """Yield the files for which fewer people than before may approve a change, by owner."""
-    paths_by_owner: dict[str, list[str]] = {}
-    for path in sorted(head):
+    groups: dict[tuple[str, str], list[str]] = {}
+    for path in sorted(head, key=lambda path: (path.count("/"), path)):
         lost = {*old.named(path)} - {*new.named(path)}
         if new.named(path):
             lost &= {*old.find(path)}  # a placeholder has a successor
         for owner in lost:
-            paths_by_owner.setdefault(owner, []).append(path)
-    for owner, paths in sorted(paths_by_owner.items()):
-        more = f" and {len(paths) - 1} more files" if len(paths) > 1 else ""
-        unowned = [path for path in paths if not new.named(path)]
-        nobody = f"; nobody has to approve {unowned[0]}" if unowned else ""
-        yield "lost_owners", f"{owner} no longer has to approve {paths[0]}{more}{nobody}"
+            groups.setdefault((owner, new.pattern(path)), []).append(path)
+    for (owner, pattern), paths in sorted(groups.items()):
+        nobody = "" if new.named(paths[0]) else "; nobody has to"
+        files = f"{pattern}: {named(paths)}" if pattern else named(paths)
+        yield "lost_owners", f"{owner} no longer has to approve {files}{nobody}"
 
 
 def _danger(file: ChangedFile, rule: str, text: str, changes: Sequence[str] = ()) -> Danger:

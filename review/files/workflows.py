@@ -100,7 +100,10 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
         is_lost_command = _is_lost_command(difference, new)
         if is_lost_command:
             text = f"the job {difference.key_path[1]} no longer runs: {difference.before}"
-        is_lost = is_lost_command or _is_lost_guard(difference)
+        if credentials := _credentials_of_other_code(difference, old, new):
+            subject = f"the job {difference.key_path[1]} runs code of another commit"
+            text = f"{subject}, with credentials ({credentials}): {text.rpartition('.with.')[2]}"
+        is_lost = is_lost_command or bool(credentials) or _is_lost_guard(difference)
         falling = unsafe_amount(difference.path, difference.before, difference.after)
         yield falling or ("widened_workflows" if is_lost else "", text)
 
@@ -148,6 +151,22 @@ def _is_lost_guard(difference: ValueDifference) -> bool:
         case ("jobs", _, "environment", *_) | ("jobs", *_, "if"):
             return before is not None or str(after).strip("${} ").lower() == "false"
     return False
+
+
+def _credentials_of_other_code(difference: ValueDifference, old: Workflow, new: Workflow) -> str:
+    """Return the credentials of an existing job that checks out another commit, if it has any."""
+    match difference.key_path:
+        case ("jobs", str(name), "steps", _, "with", "ref" | "repository") if name in _jobs(
+            old
+        ) and name in _jobs(new):
+            job = _jobs(new)[name]
+            permissions = job.get("permissions", new.get("permissions"))
+            names = [f"{scope}: write" for scope, level in permissions.items() if level == "write"
+                     ] if isinstance(permissions, dict) else []  # fmt: skip
+            names += [f"environment {job['environment']}"] if job.get("environment") else []
+            names += ["secrets"] if "secrets." in str(job) else []
+            return ", ".join(names)
+    return ""
 
 
 def _actions(job: Workflow) -> str:

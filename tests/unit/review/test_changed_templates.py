@@ -231,7 +231,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     # AWS's defaults
     "VPC endpoint policy removed": (
         drop("Gateway", "PolicyDocument"),
-        "widened_access: anyone in the VPC may now * on Gateway",
+        "widened_access: anyone in the VPC may now * on every resource (*)",
     ),
     "key policy removed": (
         drop("Key", "KeyPolicy"),
@@ -249,7 +249,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     # policies
     "NotAction": (
         put(*STATEMENT, {"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}),
-        "widened_access: Role may now everything except iam:* on *",
+        "widened_access: Role may now everything except iam:* on every resource (*)",
     ),
     "NotResource": (
         put(*STATEMENT, {"Effect": "Allow", "Action": "s3:GetObject", "NotResource": "a"}),
@@ -259,7 +259,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Gateway", "PolicyDocument", "Statement", 0, {
             "Effect": "Allow", "Action": "s3:*", "Resource": "*",
             "NotPrincipal": {"AWS": arn("iam", "root")}}),
-        "widened_access: anyone in the VPC may now s3:* on Gateway",
+        "widened_access: anyone in the VPC may now s3:* on every resource (*)",
     ),
     "condition value changed": (
         put(*STATEMENT, "Condition", {"StringLike": {"s3:prefix": ["other/*"]}}),
@@ -490,6 +490,15 @@ def test_disabled_data_capture_does_not_report_its_key() -> None:
     assert danger.startswith("lost_logging")
 
 
+def test_policy_in_a_joined_text_is_compared() -> None:
+    text = '{"Statement": {"Effect": "Allow", "Action": "logs:Get", "Principal": "*", "Resource": "'
+    document = {"Fn::Join": ["", [text, {"Ref": "AWS::Region"}, '"}}']]}
+    kind = {"Type": "AWS::Logs::ResourcePolicy", "Properties": {"PolicyDocument": document}}
+    after = {**base_resources(), "Policy2": kind}
+    messages = [danger.message for danger in dangers(compare(base_resources(), after))]
+    assert "anyone may logs:Get on ${AWS::Region}" in messages
+
+
 def test_only_new_exceptions_of_a_denial_are_told() -> None:
     def denying(*excepted: str) -> dict[str, Any]:
         denial = {"Effect": "Deny", "Action": "s3:PutObject", "Principal": "*"}
@@ -595,7 +604,7 @@ def test_changed_export_has_both_values() -> None:
     ("actions", "ending"),
     [
         (["s3:GetObject", "s3:PutObject"], "changed: policies in other words, with equal access"),
-        (["s3:GetObject"], "anyone in the VPC may no longer s3:PutObject on Gateway"),
+        (["s3:GetObject"], "anyone in the VPC may no longer s3:PutObject on every resource (*)"),
     ],
 )
 def test_policy_in_other_words_is_told_as_such(actions: list[str], ending: str) -> None:

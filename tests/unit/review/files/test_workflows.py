@@ -39,6 +39,9 @@ def dangers(path: str, content: str | None) -> list[str]:
         (DEPLOY, "    concurrency:\n      group: deploy-prod\n      cancel-in-progress: false\n",
          "", "prod gets a token for AWS (id-token) without a concurrency group"),
         (DEPLOY, "needs: [build, review, dev]", "needs: [build, review]", "prod delivers first"),
+        (DEPLOY, "ref: ${{ needs.review.outputs.base }}", "ref: ${{ github.sha }}",
+         "the job dev runs code of another commit, with credentials (id-token: write, environment "
+         "dev): ref: ${{ needs.review.outputs.base }} -> ${{ github.sha }}"),
         (DEPLOY, "needs: [build, review]\n", "needs: build\n", "dev delivers, and needs no job"),
         (DEPLOY, "    needs: [build, review, dev]\n", "    needs: dev\n    if: always()\n", "(if)"),
         (DEPLOY, "deploy-prod\n      cancel-in-progress: false",
@@ -126,6 +129,8 @@ def test_broken_invariant_is_reported_once() -> None:
         ("Makefile", "lint:\n\tmypy && zizmor .\n", "lint:\n\tmypy\n", "no longer runs zizmor"),
         (".ci/run", "make lint\nmake test\n", "make lint\n", "no longer runs make test"),
         ("tools/x.sh", "pip install --require-hashes -r a\n", "pip install -r a\n", ""),
+        ("build.sh", "pip install --no-deps a\n", "pip install --no-deps a --no-binary a\n",
+         "installs, and runs code of the package: --no-binary a: pip install"),
         ("build.sh", "pip install --require-hashes -r a\n", "pip install -r a\n",
          "newly runs: pip install -r a; no longer has --require-hashes: pip install --require-"),
         (f"{FOLDER}x.yml", "on: push\njobs: { a: { steps: [] } }\n",
