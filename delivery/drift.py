@@ -115,14 +115,17 @@ def _missing_archives(
     bucket: ArchiveBucket, endpoint: EndpointSettings, entries: Entries
 ) -> Iterator[tuple[str, str]]:
     """Yield model and message for each archive that is missing or was replaced."""
-    for entry in entries.values():
-        for prefix in sorted(endpoint.prefixes):
-            key = f"{prefix}{entry['target_model']}"
-            try:
-                if not bucket.is_complete(key):
-                    yield entry["model"], f"s3://{bucket.name}/{key} does not exist"
-            except ArchiveReplaced as error:
-                yield entry["model"], str(error)
+    models = {
+        f"{prefix}{entry['target_model']}": entry["model"]
+        for entry in entries.values()
+        for prefix in sorted(endpoint.prefixes)
+    }
+    for key, is_listed in bucket.doubtful(models):
+        try:
+            if not is_listed or not bucket.is_complete(key):
+                yield models[key], f"s3://{bucket.name}/{key} does not exist"
+        except ArchiveReplaced as error:
+            yield models[key], str(error)
 
 
 def manual_changes(

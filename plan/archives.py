@@ -3,7 +3,7 @@
 import json
 import time
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -65,21 +65,27 @@ class ArchiveBucket:
         return True
 
     def incomplete(self, archives: Iterable[str]) -> list[str]:
-        """Return the archives that do not exist, or have no manifest; see `is_complete`.
+        """Return the archives that do not exist, or have no manifest; see `is_complete`."""
+        return [
+            name
+            for name, is_listed in self.doubtful(archives)
+            if not is_listed or not self.is_complete(name)
+        ]
 
-        Builders write the manifest last, so only an archive that is newer than its manifest can
-        have been replaced: the others are not read.
+    def doubtful(self, archives: Iterable[str]) -> Iterator[tuple[str, bool]]:
+        """Yield the archives that a listing does not show to be complete.
+
+        With each, whether it and its manifest exist: builders write the manifest last, so only an
+        archive that is newer than its manifest can have been replaced. The others are not read.
         """
         names = list(archives)
         times = dict[str, "datetime"]()
         for prefix in sorted({name.rpartition("/")[0] for name in names}):
             times |= self.times(f"{prefix}/")
-        return [
-            name
-            for name in names
-            if not times.keys() >= {name, manifest_key(name)}
-            or (times[name] > times[manifest_key(name)] and not self.is_complete(name))
-        ]
+        for name in names:
+            is_listed = times.keys() >= {name, manifest_key(name)}
+            if not is_listed or times[name] > times[manifest_key(name)]:
+                yield name, is_listed
 
     def times(self, prefix: str) -> "dict[str, datetime]":
         """Return key -> time of the last write, of all objects with a prefix."""
