@@ -35,7 +35,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("lint", "find what Triton on SageMaker would reject or misread", MODELS + "lint"),
         Command("lock", "pin the packages of a model, with hashes", "cli.lock"),
         Command("build", "build the archive of a model", MODELS + "build"),
-        Command("inspect", "show the contents of an archive", MODELS + "inspect"),
         Command("try", "build a model, load it into Triton, invoke it", "cli.try_model"),
         Command("tune", "measure a model's instances and batching on this CPU", "cli.tune"),
     ),
@@ -79,7 +78,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
 
 OFFLINE = {
-    *("demo", "down", "env", "inspect", "lint", "list", "lock", "new", "review"),
+    *("demo", "down", "env", "lint", "list", "lock", "new", "review"),
     *("permissions", "stages", "try", "tune", "up"),
 }
 """Commands that call no AWS service, or only the local SageMaker."""

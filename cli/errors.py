@@ -9,6 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from delivery.errors import NotDelivered
 from endpoint_client import EndpointError
 from model_build import BuildError
+from plan.archives import ArchiveReplaced
 from plan.golden import InvalidGolden
 from platform_facts.rules import checked_yaml
 from release.checkout import CheckoutError
@@ -20,6 +21,7 @@ class CommandError(Exception):
 
 
 EXPECTED_ERRORS = (
+    ArchiveReplaced,
     BuildError,
     CheckoutError,
     CommandError,

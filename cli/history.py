@@ -13,10 +13,12 @@ from rich.text import Text
 from cli.errors import CommandError
 from cli.parsers import STAGE, add_command
 from cli.printable import console
-from delivery.bucket import model_bucket, stack_name
+from delivery.bucket import model_bucket
 from model_build.commands.arguments import Commands
 from plan import stage_record
+from plan.deployed import stack_name
 from plan.stage_record import Event
+from platform_facts.rules.bucket_keys import HISTORY
 from release.checkout import Checkout
 from review.escaping import printable
 
@@ -54,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     elif events:
         console().print(_table(events))
     else:
-        print(f"there are no events in s3://{bucket}/{stage_record.FOLDER}")
+        print(f"there are no events in s3://{bucket}/{HISTORY}")
     return 0
 
 

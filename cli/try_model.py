@@ -38,11 +38,11 @@ from model_build.export.weights import CACHE
 from model_build.findings import Finding
 from model_build.plan import ModelPlan, plan_model
 from model_build.publishing.folder import save_archive
-from model_build.publishing.manifests import manifest_key
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from model_build.triton_load import skip_load
 from plan import golden
+from platform_facts.rules.bucket_keys import manifest_key
 
 ARCHIVE_CACHE = CACHE / "tried"
 WARM_CALLS = 20

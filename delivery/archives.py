@@ -20,7 +20,6 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery import cdk
-from delivery.bucket import ArchiveBucket, source_key, stack_name, stack_outputs
 from delivery.deploy import StageDeployment
 from delivery.errors import (
     NotDelivered,
@@ -30,19 +29,18 @@ from delivery.errors import (
 )
 from delivery.promotion import promote_archive
 from delivery.steps import say, step, wait_while
+from plan.archives import ArchiveBucket
 from plan.catalog import Catalog
+from plan.deployed import stack_name, stack_outputs
 from plan.document import EndpointSettings
+from platform_facts.rules.bucket_keys import LISTS, PUBLISHED, source_key
 from platform_facts.rules.builds import BuildItem
 from platform_facts.rules.catalog import list_text
 
 BuildProperties = dict[str, str]
 """The input of builds: the properties of the custom resource that builds a list."""
-LISTS = "lists/"
-"""The folder of lists of archives in the bucket, which builds may read."""
 COPIES = 8
 """Archives that are copied at the same time; each copy sends `CONCURRENT_PARTS` parts."""
-PUBLISHED = "published/"
-"""The folder of published archives below each prefix."""
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
 """Names of the outputs of the model stack that have the names of the Lambda functions."""
 

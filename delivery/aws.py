@@ -1,4 +1,4 @@
-"""Clients of AWS, readable reasons of failed calls, and descriptions of stacks and endpoints."""
+"""Clients of AWS, readable reasons of failed calls, and the contents of stacks."""
 
 import json
 import re
@@ -13,9 +13,6 @@ from release.templates import Template
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
-    from mypy_boto3_cloudformation.type_defs import StackTypeDef
-    from mypy_boto3_sagemaker import SageMakerClient
-    from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
 CONFIG = Config(
     retries={"mode": "standard", "total_max_attempts": 10},
@@ -66,17 +63,6 @@ def failure_reason(error: ClientError | BotoCoreError) -> str:
     return f"AWS: {error.operation_name} failed: {message}"
 
 
-def stack_description(cloudformation: "CloudFormationClient", stack: str) -> "StackTypeDef | None":
-    """Return CloudFormation's description of a stack, None if it does not exist."""
-    try:
-        (description,) = cloudformation.describe_stacks(StackName=stack)["Stacks"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationError":
-            raise
-        return None
-    return description
-
-
 def stack_template(cloudformation: "CloudFormationClient", stack: str) -> Template | None:
     """Return the template that a stack was last deployed with, None if there is no stack.
 
@@ -107,15 +93,3 @@ def physical_ids(cloudformation: "CloudFormationClient", stack: str) -> dict[str
         if error.response["Error"]["Code"] != "ValidationError":
             raise
         return {}
-
-
-def endpoint_description(
-    sagemaker: "SageMakerClient", name: str
-) -> "DescribeEndpointOutputTypeDef | None":
-    """Return SageMaker's description of an endpoint, None if it does not exist."""
-    try:
-        return sagemaker.describe_endpoint(EndpointName=name)
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationException":
-            raise
-        return None

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 import boto3
 
-from delivery.bucket import ArchiveBucket
 from delivery.deploy import StageDeployment
 from delivery.errors import ChangedByHand
 from delivery.state import incomplete_stacks
 from delivery.steps import say
+from plan.archives import ArchiveBucket
 from plan.catalog import Catalog, ChangedMeanwhile, Entry, Revision
 from plan.document import EndpointSettings, Plan
 from release.templates import Template, resolve, resources

@@ -16,6 +16,7 @@ from delivery.errors import DeliveryError, ModelsKept, NotDelivered, explain_err
 from delivery.verify import VerifiedStage
 from endpoint_client import EndpointError
 from plan import golden
+from plan.archives import ArchiveReplaced
 from plan.golden import InvalidGolden
 from release.artefact import ReleaseArtefact
 from release.build import with_history
@@ -104,7 +105,7 @@ def _run_and_report(run: RunCommand, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("not delivered: interrupted before it changed anything", file=sys.stderr)
         return INTERRUPTED
-    except (CheckoutError, InvalidGolden) as error:
+    except (ArchiveReplaced, CheckoutError, InvalidGolden) as error:
         print(f"not delivered: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError, EndpointError) as error:
         print(f"not delivered: {explain_error(error)}", file=sys.stderr)

@@ -10,8 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery import cdk
 from delivery.assembly import Assembly
-from delivery.aws import endpoint_description, stack_template
-from delivery.bucket import ArchiveBucket, model_bucket
+from delivery.aws import stack_template
+from delivery.bucket import model_bucket
 from delivery.errors import (
     DeliveryError,
     FaultyDeployment,
@@ -30,6 +30,8 @@ from delivery.state import (
     wait_for_stacks,
 )
 from delivery.steps import say, step
+from plan.archives import ArchiveBucket
+from plan.deployed import endpoint_description
 from plan.document import EndpointSettings
 from plan.updates import scaled_variants_that_change
 from release.templates import Template, resources

@@ -21,12 +21,13 @@ import boto3
 from botocore.exceptions import ClientError
 
 from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
-from delivery.bucket import ArchiveBucket, stack_name
 from delivery.catalog import Entries, deployed_entries, differences
-from delivery.errors import NotDelivered, Unfinished
+from delivery.errors import Unfinished
 from delivery.state import MISSING as MISSING_STACK
 from delivery.state import endpoint_fault, incomplete_stacks
 from plan import stage_record
+from plan.archives import ArchiveBucket, ArchiveReplaced
+from plan.deployed import stack_name
 from plan.document import EndpointSettings
 from plan.stage_record import DELIVER, ROLLBACK, DeliveryOutcome, Event
 from release.templates import Template, resources
@@ -114,14 +115,17 @@ def _missing_archives(
     bucket: ArchiveBucket, endpoint: EndpointSettings, entries: Entries
 ) -> Iterator[tuple[str, str]]:
     """Yield model and message for each archive that is missing or was replaced."""
-    for entry in entries.values():
-        for prefix in sorted(endpoint.prefixes):
-            key = f"{prefix}{entry['target_model']}"
-            try:
-                if not bucket.is_complete(key):
-                    yield entry["model"], f"s3://{bucket.name}/{key} does not exist"
-            except NotDelivered as error:  # its SHA-256 is not the manifest's
-                yield entry["model"], str(error)
+    models = {
+        f"{prefix}{entry['target_model']}": entry["model"]
+        for entry in entries.values()
+        for prefix in sorted(endpoint.prefixes)
+    }
+    for key, is_listed in bucket.doubtful(models):
+        try:
+            if not is_listed or not bucket.is_complete(key):
+                yield models[key], f"s3://{bucket.name}/{key} does not exist"
+        except ArchiveReplaced as error:
+            yield models[key], str(error)
 
 
 def manual_changes(

@@ -1,21 +1,13 @@
 """Copy archives of another stage into this stage's bucket, after verifying them."""
 
-import base64
-import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from delivery.bucket import (
-    KEY_TAKEN_CODES,
-    ArchiveBucket,
-    checksum_mismatch,
-    manifest_key,
-    source_key,
-)
 from delivery.errors import NotDelivered
+from plan.archives import ArchiveBucket, ArchiveReplaced
+from platform_facts.rules.bucket_keys import manifest_key, source_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
@@ -36,8 +28,9 @@ def promote_archive(key: str, *, digest: str, source: ArchiveBucket, target: Arc
 
     The target stage needs an archive of `digest` under `key`. A copy is completed only if its
     SHA-256 is the one in the source's manifest, which only builders may write. Return `COPIED`,
-    `PRESENT` or `ABSENT`. Raise `NotDelivered` if the source's archive has another digest, another
-    SHA-256 or no source, or if the target's archive has another SHA-256.
+    `PRESENT` or `ABSENT`. Raise `NotDelivered` if the source's archive has another digest or no
+    source, or if the target's archive has another SHA-256 than the source's; raise
+    `ArchiveReplaced` if one of them has another SHA-256 than its manifest records.
     """
     manifest, target_manifest = source.manifest(key), target.manifest(key)
     recorded = manifest["archive"].get("checksum") if manifest else None
@@ -106,23 +99,15 @@ def copy_object(
 ) -> bool:
     """Copy an object; return False if the target bucket already has an object under the key.
 
-    Raise `NotDelivered` if the copy would not have the `recorded` SHA-256. A copy in parts of the
-    original's part size has the SHA-256 of the original: S3 returns the SHA-256 of each copied part
-    (API reference, CopyPartResult), and computes the SHA-256 of the object from those of its parts
-    and their number (user guide, "Checking object integrity").
+    Raise `ArchiveReplaced` if the copy would not have the `recorded` SHA-256. A copy in parts of
+    the original's part size has the SHA-256 of the original: S3 returns the SHA-256 of each copied
+    part (API reference, CopyPartResult).
     """
     head = source.s3.head_object(Bucket=source.name, Key=key)
     size, etag = head["ContentLength"], head["ETag"]
-    upload: Any = {"Bucket": target.name, "Key": key}
-    upload["UploadId"] = target.s3.create_multipart_upload(
-        **upload,
-        ContentType=head["ContentType"],
-        Metadata=head["Metadata"],
-        ChecksumAlgorithm="SHA256",
-    )["UploadId"]
 
-    def copy_part(start: int) -> "CompletedPartTypeDef":
-        number = start // part_bytes + 1
+    def copy_part(upload: dict[str, Any], number: int) -> "CompletedPartTypeDef":
+        start = (number - 1) * part_bytes
         result = target.s3.upload_part_copy(
             **upload,
             PartNumber=number,
@@ -133,27 +118,16 @@ def copy_object(
         checksum = result["ChecksumSHA256"]
         return {"PartNumber": number, "ETag": result["ETag"], "ChecksumSHA256": checksum}
 
-    try:
-        with ThreadPoolExecutor(CONCURRENT_PARTS) as pool:
-            parts = list(pool.map(copy_part, range(0, size, part_bytes)))
-        if recorded:
-            _verify_checksum(key, source, parts, recorded)
-        target.s3.complete_multipart_upload(
-            **upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*"
-        )
-    except BaseException as error:
-        target.s3.abort_multipart_upload(**upload)
-        if isinstance(error, ClientError) and error.response["Error"]["Code"] in KEY_TAKEN_CODES:
-            return False
-        raise
-    return True
+    def verify(copied: str) -> None:
+        if recorded and copied != recorded:
+            raise ArchiveReplaced(source.name, key, recorded, copied)
 
-
-def _verify_checksum(
-    key: str, source: ArchiveBucket, parts: "list[CompletedPartTypeDef]", recorded: str
-) -> None:
-    """Raise `NotDelivered` unless the parts give the recorded SHA-256."""
-    digests = b"".join(base64.b64decode(part["ChecksumSHA256"]) for part in parts)
-    copied = f"{base64.b64encode(hashlib.sha256(digests).digest()).decode()}-{len(parts)}"
-    if copied != recorded:
-        raise checksum_mismatch(source.name, key, recorded, copied)
+    return target.write_parts_once(
+        key,
+        copy_part,
+        range(1, -(-size // part_bytes) + 1),
+        threads=CONCURRENT_PARTS,
+        verify=verify,
+        ContentType=head["ContentType"],
+        Metadata=head["Metadata"],
+    )

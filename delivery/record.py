@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from delivery.bucket import ArchiveBucket
 from delivery.deploy import StageDeployment
 from delivery.drift import template_digests
 from delivery.errors import (
@@ -23,14 +22,19 @@ from delivery.errors import (
 from delivery.steps import say
 from endpoint_client import EndpointError
 from plan import stage_record
+from plan.archives import ArchiveBucket, ArchiveReplaced
 from plan.stage_record import Deliveries, DeliveryOutcome, Event
+from platform_facts.rules.bucket_keys import HISTORY
 from release.checkout import CheckoutError
 
 TAKE_OVER_OPTION = "TAKE_OVER=1"
 """The option that allows a delivery while another delivery is in progress."""
 
 
-NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
+NOTHING_CHANGED = (
+    *(NotDelivered, ArchiveReplaced, CheckoutError),
+    *(BotoCoreError, ClientError, EndpointError),
+)
 """Errors of a delivery that changed nothing or was rolled back.
 
 Errors of AWS during a change are raised as `Unfinished` or `FaultyDeployment` instead.
@@ -174,4 +178,4 @@ class History:
         try:
             self._write(replace(event, stacks=stacks))
         except (BotoCoreError, ClientError) as error:
-            say(f"! {stage_record.FOLDER} does not have the result '{event.result}': {error}")
+            say(f"! {HISTORY} does not have the result '{event.result}': {error}")

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from delivery.aws import endpoint_description, stack_description
 from delivery.errors import Unfinished
 from delivery.steps import wait_while
+from plan.deployed import endpoint_description, stack_description
 from plan.document import EndpointSettings
 from release.templates import Template, resources
 

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from delivery.bucket import ArchiveBucket
 from delivery.errors import NotDelivered
+from plan.archives import ArchiveBucket
+from platform_facts.rules.bucket_keys import RELEASES
 from release.artefact import FILE, ReleaseArtefact
 
-PREFIX = "releases/"
-FILES = f"{PREFIX}files/"
+FILES = f"{RELEASES}files/"
 CONCURRENCY = 16
 
 
@@ -57,7 +57,7 @@ def fetch_release(bucket: ArchiveBucket, digest: str, stage: str, folder: Path) 
 
 
 def _key(digest: str) -> str:
-    return f"{PREFIX}{digest}.json"
+    return f"{RELEASES}{digest}.json"
 
 
 def _fetch(bucket: ArchiveBucket, key: str, path: Path) -> None:

@@ -1,35 +1,40 @@
 """The services that the local SageMaker answers itself, in AWS's JSON protocol."""
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
+
+from botocore import xform_name
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.validation import protocols
 from local_sagemaker.validation.documented import check_references
 from local_sagemaker.validation.members import check_supported
-from local_sagemaker.validation.model import check_request
+from local_sagemaker.validation.model import check_constraints, check_rules
 from local_sagemaker.validation.protocols import Response, error_response, json_response
-
-Operation = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class JsonService:
     """A service whose requests are validated with botocore's model and dispatched by operation.
 
-    `operations` maps operation names to functions of the request. ministack answers requests for
-    which `forwards`, called with operation and request, returns True.
+    An operation is the function of the same name in `implementations`, such as `create_model` for
+    CreateModel, which is called with the request. ministack answers requests for which `forwards`,
+    called with operation and request, returns True.
     """
 
     def __init__(
         self,
         service: str,
-        operations: Mapping[str, Operation],
-        *,
+        *implementations: Any,
         forwards: Callable[[str, dict[str, Any]], bool] = lambda *_: False,
     ) -> None:
-        self._service, self.operations, self.forwards = service, operations, forwards
+        self._service, self.forwards = service, forwards
         self._model = protocols.service_model(service)
+        self.operations: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+        for implementation in implementations:
+            for name in self._model.operation_names:
+                if function := getattr(implementation, xform_name(name), None):
+                    self.operations.setdefault(name, function)
 
     @property
     def target_prefix(self) -> str:
@@ -55,8 +60,9 @@ class JsonService:
         if name not in self.operations:
             raise not_emulated(name)
         shape = self.input_shape(name)
+        check_constraints(self._service, name, request, shape)
         check_supported(self._service, request, shape)
-        check_request(request, shape, service=self._service, operation=name)
+        check_rules(self._service, name, request)
         return self.operations[name](request)
 
 
@@ -83,7 +89,8 @@ def refusal(
         request = protocols.parse(url, headers, body, method=method)
         if request and request.shape:
             service, operation = request.service, request.operation
-            check_request(request.members, request.shape, service=service, operation=operation)
+            check_constraints(service, operation, request.members, request.shape)
+            check_rules(service, operation, request.members)
             check_references(f"{service}:{operation}", request.members, ask)
     except ApiError as error:
         return protocols.error_response_to(error, url, headers)

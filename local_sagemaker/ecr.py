@@ -20,30 +20,34 @@ REPOSITORY = "sagemaker-tritonserver"
 
 def registries() -> JsonService:
     """Return BatchGetImage of AWS's registries; ministack answers for the account's own."""
-    return JsonService("ecr", {"BatchGetImage": _batch_get_image}, forwards=_is_own)
+    return JsonService("ecr", Registries, forwards=_is_own)
 
 
 def _is_own(operation: str, request: Record) -> bool:
     return operation != "BatchGetImage" or request.get("registryId", ACCOUNT) == ACCOUNT
 
 
-def _batch_get_image(request: Record) -> Record:
-    registry, name = request["registryId"], request["repositoryName"]
-    if name != REPOSITORY or registry not in REGISTRIES:
-        # Source of the message: aws/sagemaker-python-sdk#4064.
-        raise ApiError(
-            "AccessDeniedException",
-            f"User: arn:aws:iam::{ACCOUNT}:root is not authorized to perform: "
-            f"ecr:BatchGetImage on resource: arn:aws:ecr:{REGION}:{registry}:repository/{name} "
-            "because no resource-based policy allows the ecr:BatchGetImage action",
-        )
-    tags = {f"{release}-py3{cpu}" for release in REGISTRIES[registry] for cpu in ("", "-cpu")}
-    members = {"registryId": registry, "repositoryName": REPOSITORY, "imageManifest": "{}"}
-    failure = {"failureCode": "ImageNotFound", "failureReason": "Requested image not images"}
-    images = [image for image in request["imageIds"] if image.get("imageTag") in tags]
-    return {
-        "images": [{**members, "imageId": image} for image in images],
-        "failures": [
-            {"imageId": image, **failure} for image in request["imageIds"] if image not in images
-        ],
-    }
+class Registries:
+    """AWS's registries."""
+
+    @staticmethod
+    def batch_get_image(request: Record) -> Record:
+        """BatchGetImage."""
+        registry, name = request["registryId"], request["repositoryName"]
+        if name != REPOSITORY or registry not in REGISTRIES:
+            # Source of the message: aws/sagemaker-python-sdk#4064.
+            raise ApiError(
+                "AccessDeniedException",
+                f"User: arn:aws:iam::{ACCOUNT}:root is not authorized to perform: "
+                f"ecr:BatchGetImage on resource: arn:aws:ecr:{REGION}:{registry}:repository/{name} "
+                "because no resource-based policy allows the ecr:BatchGetImage action",
+            )
+        tags = {f"{release}-py3{cpu}" for release in REGISTRIES[registry] for cpu in ("", "-cpu")}
+        members = {"registryId": registry, "repositoryName": REPOSITORY, "imageManifest": "{}"}
+        failure = {"failureCode": "ImageNotFound", "failureReason": "Requested image not images"}
+        images = [image for image in request["imageIds"] if image.get("imageTag") in tags]
+        missing = [image for image in request["imageIds"] if image not in images]
+        return {
+            "images": [{**members, "imageId": image} for image in images],
+            "failures": [{"imageId": image, **failure} for image in missing],
+        }

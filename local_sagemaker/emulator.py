@@ -56,7 +56,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_sagemaker import budgets, s3_corrections
     from local_sagemaker.autoscaling import cloudformation as autoscaling
     from local_sagemaker.cloudformation import Client, register
-    from local_sagemaker.cloudwatch import alarm_records, expressions, log_events
+    from local_sagemaker.cloudwatch import alarm_records, data, expressions, log_events
     from local_sagemaker.cloudwatch.evaluator import Evaluator
     from local_sagemaker.cloudwatch.retention import Retention
     from local_sagemaker.codebuild import cloudformation as codebuild
@@ -66,6 +66,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     # Corrections of ministack's modules, and what they lack.
     log_events.patch(cloudwatch_logs)
     alarm_records.patch(cloudwatch)
+    data.patch(cloudwatch)
     expressions.patch(cloudwatch, provisioners)
     s3_corrections.patch(s3)
     session: Any = boto3.Session()

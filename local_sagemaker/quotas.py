@@ -56,34 +56,33 @@ class AccountQuotas:
             if name not in self._quotas:
                 raise LocalSageMakerError(f"unknown quota {name!r}")
             self._quotas[name] = self._quotas[name]._replace(value=value)
-        self.service = JsonService(
-            "service-quotas",
-            {
-                "ListServiceQuotas": self._list(lambda quota: quota.value),
-                "ListAWSDefaultServiceQuotas": self._list(lambda quota: quota.default),
-            },
-        )
+        self.service = JsonService("service-quotas", self)
 
     def value(self, name: str) -> int:
         """Return a quota's value."""
         return self._quotas[name].value
 
-    def _list(self, value: Callable[[Quota], int]) -> Callable[[Record], Record]:
-        def list_quotas(request: Record) -> Record:
-            code = request["ServiceCode"]
-            if code not in SERVICES:
-                message = f"The local SageMaker has no quotas for the service {code}."
-                raise ApiError("NoSuchResourceException", message)
-            records, next_token = page(
-                (quota for quota in self._quotas.values() if quota.service == code),
-                request,
-                key=lambda quota: (quota.name, quota.code),
-                size=PAGE_SIZE,
-                error_code="InvalidPaginationTokenException",
-            )
-            return {"Quotas": [_record(quota, value(quota)) for quota in records], **next_token}
+    def list_service_quotas(self, request: Record) -> Record:
+        """ListServiceQuotas."""
+        return self._page(request, lambda quota: quota.value)
 
-        return list_quotas
+    def list_aws_default_service_quotas(self, request: Record) -> Record:
+        """ListAWSDefaultServiceQuotas."""
+        return self._page(request, lambda quota: quota.default)
+
+    def _page(self, request: Record, value: Callable[[Quota], int]) -> Record:
+        code = request["ServiceCode"]
+        if code not in SERVICES:
+            message = f"The local SageMaker has no quotas for the service {code}."
+            raise ApiError("NoSuchResourceException", message)
+        records, next_token = page(
+            (quota for quota in self._quotas.values() if quota.service == code),
+            request,
+            key=lambda quota: (quota.name, quota.code),
+            size=PAGE_SIZE,
+            error_code="InvalidPaginationTokenException",
+        )
+        return {"Quotas": [_record(quota, value(quota)) for quota in records], **next_token}
 
 
 def instance_quota_name(instance_type: str) -> str:

@@ -1,7 +1,5 @@
 """Text of a config.pbtxt for a model file, from what the file declares."""
 
-import ast
-import pickletools
 import re
 import zipfile
 from collections.abc import Sequence
@@ -24,7 +22,6 @@ MAX_ROWS = 32768
 FORMATS = "model.onnx, model.pt (TorchScript), model.json (XGBoost) or model.txt (LightGBM)"
 TENSOR = "NAME:TYPE:SHAPE, such as X:FP32:-1,3,224,224 (a first -1 is the batch)"
 _TENSOR = re.compile(r"(?P<name>[^:]+):(?P<type>\w+):(?P<shape>(-1|\d+)(,(-1|\d+))*)?")
-_METHOD = "forward"
 _BATCHED_SCALAR = "dims: [ 1 ] reshape { shape: [ ] }"
 """Without batches, Triton refuses an empty reshape (core, src/model_config_utils.cc)."""
 
@@ -109,49 +106,13 @@ def _onnx(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> Ne
 def _torchscript(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> NewConfig:
     if not zipfile.is_zipfile(path):
         raise BuildError(f"{path}: is not a TorchScript file: save it with torch.jit.save")
-    names, result_count = _forward(path)
     if not (inputs and outputs):
-        example = [f"--input {name}:FP32:-1,4" for name in names or ("INPUT__0",)]
-        example += [f"--output OUTPUT__{index}:FP32:-1,2" for index in range(result_count)]
         raise BuildError(
-            f"{path}: TorchScript declares no types or shapes: add each as {TENSOR}; {_METHOD}"
-            f"({', '.join(names) or '?'}) needs all of: {' '.join(example)}"
-        )
-    if names and len(names) != len(inputs):
-        raise BuildError(
-            f"{path}: {_METHOD} takes {', '.join(names)}, which are {len(names)} inputs: write one "
-            f"--input for each, not {len(inputs)}"
+            f"{path}: TorchScript declares no types or shapes: add --input {TENSOR} for each "
+            "argument of forward, in their order, and --output OUTPUT__0:TYPE:SHAPE and so on for "
+            "each result"
         )
     return NewConfig(_batched(path, "pytorch", inputs, outputs), "model.pt")
-
-
-def _forward(path: Path) -> tuple[list[str], int]:
-    """Return the arguments of a TorchScript file's `forward`, empty if unknown, and its results.
-
-    The file has the code of each class as Python's source, and names the class of the module first
-    in data.pkl (pytorch/pytorch, torch/csrc/jit/docs/serialization.md). Nothing of it is run.
-    """
-    with zipfile.ZipFile(path) as archive:
-        files = {name.partition("/")[2]: name for name in archive.namelist()}
-        try:
-            pickle = archive.read(files["data.pkl"])
-            qualified = next(
-                str(argument).replace(" ", ".")
-                for opcode, argument, _ in pickletools.genops(pickle)
-                if opcode.name == "GLOBAL"
-            )
-            module, _, class_name = qualified.rpartition(".")
-            code = ast.parse(archive.read(files[f"code/{module.replace('.', '/')}.py"]))
-        except (KeyError, StopIteration, SyntaxError, ValueError):
-            return [], 1
-    for node in ast.walk(code):
-        if isinstance(node, ast.ClassDef) and node.name == class_name:
-            for method in node.body:
-                if isinstance(method, ast.FunctionDef) and method.name == _METHOD:
-                    result = ast.unparse(method.returns) if method.returns else ""
-                    arguments = [argument.arg for argument in method.args.args[1:]]
-                    return arguments, max(1, result.count("Tensor"))
-    return [], 1
 
 
 def _trees(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> NewConfig:

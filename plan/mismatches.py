@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import platform_facts
 from plan.document import (
@@ -24,11 +24,15 @@ from plan.document import (
     PlannedVariant,
 )
 from platform_facts.rules.catalog import list_text, table_name
-from platform_facts.rules.scaling import SCALING_TARGET_SHARE
+from platform_facts.rules.monitoring import COPIES, INVOCATIONS, MEASURES, Measure
+from platform_facts.rules.scaling import (
+    SCALING_TARGET_SHARE,
+    concurrency_tracking,
+    target_tracking,
+)
+from platform_facts.rules.stage import CACHE_ALARMS
 from platform_facts.rules.updates import (
     CONTAINER_SECONDS,
-    MAX_UPDATE_SECONDS,
-    TERMINATION_WAIT_SECONDS,
     CopiesUpdate,
     UpdateTimes,
 )
@@ -50,36 +54,8 @@ KINDS = (
     *(ENDPOINT, CONFIG, MODEL, COMPONENT, TARGET, POLICY, ALARM, GUARD, CHECK, BUILD, CATALOG),
 )
 """The types of the resources of which every property is compared."""
-INVOCATIONS, INSTANCES = "AWS/SageMaker", "/aws/sagemaker/Endpoints"
-COPIES = "/aws/sagemaker/InferenceComponents"
-
-
-class _Measure(NamedTuple):
-    """The metric of a threshold; the alarm's threshold is the plan's times `scale`."""
-
-    namespace: str
-    metric: str
-    statistic: str
-    scale: float = 1
-
-
-MEASURES = {
-    "server_error_rate": _Measure(INVOCATIONS, "Invocation5XXErrors", "Average"),
-    "client_error_rate": _Measure(INVOCATIONS, "Invocation4XXErrors", "Average"),
-    "model_error_rate": _Measure(INVOCATIONS, "InvocationModelErrors", "Average"),
-    "model_latency_p50_ms": _Measure(INVOCATIONS, "ModelLatency", "p50", 1000),
-    "model_latency_p99_ms": _Measure(INVOCATIONS, "ModelLatency", "p99", 1000),
-    "gpu_memory_percent": _Measure(INSTANCES, "GPUMemoryUtilization", "Average"),
-    "memory_percent": _Measure(INSTANCES, "MemoryUtilization", "Maximum"),
-    "disk_percent": _Measure(INSTANCES, "DiskUtilization", "Average"),
-    "cache_hit_rate_below": _Measure(INVOCATIONS, "ModelCacheHit", "Average"),
-    "loading_wait_max_ms": _Measure(INVOCATIONS, "ModelLoadingWaitTime", "Maximum", 1000),
-    "unloads_per_minute": _Measure(INVOCATIONS, "ModelUnloadingTime", "SampleCount"),
-    "loaded_models_below": _Measure(INSTANCES, "LoadedModelCount", "Sum"),
-}
 REQUESTS = tuple(MEASURES)[:5]
 """Thresholds of every variant and component; the others depend on instances and hosting."""
-CACHE = "cache_hit_rate_below", "unloads_per_minute", "loaded_models_below"
 
 
 def mismatches(plan: Plan, templates: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -97,7 +73,7 @@ def mismatches(plan: Plan, templates: Mapping[str, Mapping[str, Any]]) -> list[s
             differences = [
                 f"{name}: {resource['Type']}, and the plan has no endpoint in this stack"
                 for name, resource in template.get("Resources", {}).items()
-                if resource["Type"] in KINDS
+                if resource["Type"] in KINDS and resource["Type"] != ALARM  # of something else
             ]
         sentences += [f"{stack}: {sentence}" for sentence in differences]
     return sorted(sentences)
@@ -222,7 +198,6 @@ class _Expected:
             strategy=strategy,
             percent=update["percent"],
             wait=0 if strategy == "all-at-once" else update["wait_seconds"],
-            termination_wait=0 if strategy == "rolling" else TERMINATION_WAIT_SECONDS,
         )
 
     def resources(self) -> dict[str, list[Properties]]:
@@ -374,24 +349,10 @@ class _Expected:
         properties: Properties = {"EndpointName": self._name, "EndpointConfigName": config}
         if self._components:
             return properties
-        times = self._times
-        timeout = min(MAX_UPDATE_SECONDS, times.max_seconds())
-        step = {"Type": "CAPACITY_PERCENT", "Value": times.percent}
-        limits = {"MaximumExecutionTimeoutInSeconds": timeout}
-        if times.strategy == "rolling":
-            policy: Properties = {"MaximumBatchSize": step, "WaitIntervalInSeconds": times.wait}
-            policies = {"RollingUpdatePolicy": policy | limits}
-        else:
-            kind = times.strategy.upper().replace("-", "_")
-            routing: Properties = {"Type": kind, "WaitIntervalInSeconds": times.wait}
-            if size := {"CANARY": "CanarySize", "LINEAR": "LinearStepSize"}.get(kind):
-                routing[size] = step
-            limits["TerminationWaitInSeconds"] = times.termination_wait
-            policies = {"BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing, **limits}}
         excluded = "DesiredWeight", "DataCaptureConfig"
         alarms = [alarm for alarms in self._rollback_alarms().values() for alarm in alarms]
         return properties | {
-            "DeploymentConfig": {**_rollback(alarms), **policies},
+            "DeploymentConfig": {**_rollback(alarms), **self._times.policies()},
             "RetainAllVariantProperties": True,
             "ExcludeRetainedVariantProperties": [
                 {"VariantPropertyType": name} for name in excluded
@@ -466,35 +427,32 @@ class _Expected:
         instance_type: platform_facts.InstanceType | None = None,
         dimensions: Mapping[str, str] | None = None,
     ) -> Iterator[Properties]:
-        prefix, per = "SageMakerVariant", "Instance"
+        prefix, per, unit = "SageMakerVariant", "Instance", "Model"
         if instance_type is None:
-            prefix, per = "SageMakerInferenceComponent", "Copy"
+            prefix, per, unit = "SageMakerInferenceComponent", "Copy", "Copy"
+        seconds = {
+            f"Scale{kind}Cooldown": settings.get(f"scale_{kind.lower()}_cooldown_seconds")
+            for kind in ("In", "Out")
+        }
+        others = dimensions or {}, {key: item for key, item in seconds.items() if item is not None}
         if rps := settings.get("max_rps"):
             value = rps * SCALING_TARGET_SHARE * 60
-            metric = {"PredefinedMetricType": f"{prefix}InvocationsPer{per}"}
-            yield _policy(target, "Invocations", settings, value, Predefined=metric)
+            tracking = target_tracking(f"{prefix}InvocationsPer{per}", value, *others)
+            yield _policy(target, "Invocations", tracking)
         concurrency = settings.get("concurrency")
         if isinstance(concurrency, Mapping):
-            metrics = _shares(concurrency, dimensions or {})
-            yield _policy(target, "Concurrency", settings, 1, Customized={"Metrics": metrics})
+            yield _policy(target, "Concurrency", concurrency_tracking(concurrency, *others))
         elif concurrency:
-            unit = "Model" if instance_type else "Copy"
-            metric = {"PredefinedMetricType": f"{prefix}ConcurrentRequestsPer{unit}HighResolution"}
-            yield _policy(target, "Concurrency", settings, concurrency, Predefined=metric)
+            metric = f"{prefix}ConcurrentRequestsPer{unit}HighResolution"
+            yield _policy(target, "Concurrency", target_tracking(metric, concurrency, *others))
         for name, count in (
             ("gpu", instance_type.gpu_count if instance_type else 0),
             ("cpu", instance_type.vcpus if instance_type else 0),
         ):
             if percent := settings.get(f"{name}_percent"):
-                customized = {
-                    "Dimensions": _named(dimensions or {}),
-                    "MetricName": f"{name.upper()}Utilization",
-                    "Namespace": INSTANCES,
-                    "Statistic": "Average",
-                    "Unit": "Percent",
-                }
-                kind, value = name.capitalize(), percent * count
-                yield _policy(target, kind, settings, value, 600, 300, Customized=customized)
+                metric = f"{name.upper()}Utilization"
+                tracking = target_tracking(metric, percent * count, *others)
+                yield _policy(target, name.capitalize(), tracking)
 
     def _rollback_alarms(self) -> dict[str, list[Properties]]:
         """Return variant or model -> alarms that roll its update back."""
@@ -550,14 +508,16 @@ class _Expected:
                 gpu = measures["gpu_memory_percent"]
                 measures["gpu_memory_percent"] = gpu._replace(scale=max(counts))
             if not (self._many and self._settings["cache_models"]):
-                measures = {name: item for name, item in measures.items() if name not in CACHE}
+                measures = {
+                    name: item for name, item in measures.items() if name not in CACHE_ALARMS
+                }
             if not self._many:
                 del measures["loading_wait_max_ms"]
             dimensions = {"EndpointName": self._name, "VariantName": name}
             yield from self._threshold_alarms(measures, dimensions)
 
     def _threshold_alarms(
-        self, measures: Mapping[str, _Measure], dimensions: Mapping[str, str]
+        self, measures: Mapping[str, Measure], dimensions: Mapping[str, str]
     ) -> Iterator[Properties]:
         alarms = self._settings["alarms"] if self._plan.production else {}
         for name, measure in measures.items():
@@ -569,7 +529,7 @@ class _Expected:
                 yield {**alarm, "AlarmActions": PRESENT}
 
     def _wake_alarms(self) -> Iterator[Properties]:
-        measure = _Measure(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
+        measure = Measure(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
         for target, policies in self._scaling():
             if target["MinCapacity"] == 0:
                 name = target["ResourceId"].partition("/")[2]
@@ -596,7 +556,7 @@ def _named(dimensions: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _alarm(
-    measure: _Measure,
+    measure: Measure,
     threshold: float,
     dimensions: Mapping[str, str],
     datapoints: int | None = 3,
@@ -621,9 +581,7 @@ def _alarm(
     }
 
 
-def _query(
-    name: str, measure: _Measure, dimensions: Mapping[str, str], **period: int
-) -> Properties:
+def _query(name: str, measure: Measure, dimensions: Mapping[str, str], **period: int) -> Properties:
     """Return a query of a metric, whose values are only part of an expression."""
     metric = {
         "Dimensions": _named(dimensions),
@@ -635,10 +593,10 @@ def _query(
 
 
 def _during_requests(
-    alarm: Properties, measure: _Measure, limit: float, dimensions: Mapping[str, str]
+    alarm: Properties, measure: Measure, limit: float, dimensions: Mapping[str, str]
 ) -> Properties:
     """Return an alarm for low values of a metric in minutes with requests."""
-    requests = _Measure(INVOCATIONS, "Invocations", "Sum")
+    requests = Measure(INVOCATIONS, "Invocations", "Sum")
     expression = f"IF(measured < {limit:g}, requests, 0)"
     first = {"Expression": expression, "Id": "expr_1", "Label": ANY, "ReturnData": True}
     kept = "DatapointsToAlarm", "EvaluationPeriods", "TreatMissingData", "AlarmDescription"
@@ -668,28 +626,12 @@ def _policy_name(target: Properties, name: str) -> str:
     return f"{target['ResourceId']}-{name}".replace("/", "-")
 
 
-def _policy(
-    target: Properties,
-    name: str,
-    settings: Mapping[str, Any],
-    value: float,
-    scale_in: int = 300,
-    scale_out: int = 60,
-    **specification: Properties,
-) -> Properties:
-    cooldowns = {"ScaleIn": scale_in, "ScaleOut": scale_out}
-    for key, setting in (("ScaleIn", "scale_in"), ("ScaleOut", "scale_out")):
-        seconds = settings.get(f"{setting}_cooldown_seconds")
-        cooldowns[key] = cooldowns[key] if seconds is None else seconds
+def _policy(target: Properties, name: str, tracking: Properties) -> Properties:
     return {
         "PolicyName": _policy_name(target, name),
         "PolicyType": "TargetTrackingScaling",
         "ScalingTargetId": _reference(TARGET, target, "Ref"),
-        "TargetTrackingScalingPolicyConfiguration": {
-            **{f"{kind}MetricSpecification": metric for kind, metric in specification.items()},
-            **{f"{key}Cooldown": seconds for key, seconds in cooldowns.items()},
-            "TargetValue": value,
-        },
+        "TargetTrackingScalingPolicyConfiguration": tracking,
     }
 
 
@@ -706,14 +648,3 @@ def _wake_policy(target: Properties) -> Properties:
             "StepAdjustments": [{"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}],
         },
     }
-
-
-def _shares(targets: Mapping[str, float], dimensions: Mapping[str, str]) -> list[Properties]:
-    """Return the queries of the average of concurrency / target over the instance types."""
-    ids = {name: f"type{number}" for number, name in enumerate(targets)}
-    measure = _Measure(INVOCATIONS, "ConcurrentRequestsPerModel", "Average")
-    queries = [_query(ids[name], measure, {**dimensions, "InstanceType": name}) for name in targets]
-    shares = "+".join(f"FILL({ids[name]},0)/{target:g}" for name, target in targets.items())
-    running = "+".join(f"IF(FILL({ids[name]},-1)>=0,1,0)" for name in targets)
-    share = {"Id": "share", "Expression": f"({shares})/({running})", "ReturnData": True}
-    return [*queries, share]

@@ -16,10 +16,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
+from platform_facts.rules.bucket_keys import HISTORY
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-FOLDER = "history/"
 START_SUFFIX, END_SUFFIX = ".json", ".ended.json"
 DELIVER, ROLLBACK = "deliver", "rollback-stage"
 """The actions of deliveries."""
@@ -142,7 +143,7 @@ def write(s3: "S3Client", bucket: str, event: Event) -> None:
     """Write the event's start, or its end, to a new object; no object is overwritten."""
     s3.put_object(
         Bucket=bucket,
-        Key=f"{FOLDER}{event.name}{END_SUFFIX if event.ended else START_SUFFIX}",
+        Key=f"{HISTORY}{event.name}{END_SUFFIX if event.ended else START_SUFFIX}",
         Body=json.dumps(asdict(event), indent=1).encode(),
         ContentType="application/json",
         IfNoneMatch="*",
@@ -157,7 +158,7 @@ def read(
     Warn about invalid objects. An end that does not match the event's start was not written by its
     process, and is ignored.
     """
-    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=FOLDER)
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=HISTORY)
     keys = {entry["Key"] for page in pages for entry in page.get("Contents", ())}
     names = {key.removesuffix(END_SUFFIX).removesuffix(START_SUFFIX) for key in keys}
     suffixes = tuple(f"-{action}" for action in actions)
@@ -167,7 +168,7 @@ def read(
             return None
         content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
         event = _event(content)
-        if event is None or not key.startswith(f"{FOLDER}{event.name}."):
+        if event is None or not key.startswith(f"{HISTORY}{event.name}."):
             _warn(f"s3://{bucket}/{key} is not an event of this stage: ignored")
             return None
         return event

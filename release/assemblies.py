@@ -63,19 +63,41 @@ class SynthesisedCheckout(Checkout):
         """Return the synthesis of a stage. Raise `NotSynthesised`."""
         return read_synthesis(self.assemblies, stage)
 
+    def error(self, stage: str) -> str:
+        """Return why the app or a check of its templates failed, empty if neither did."""
+        return _error(self.assemblies, stage)
+
+    def has_assembly(self, stage: str) -> bool:
+        """Return whether the app wrote an assembly, which a check may have rejected."""
+        return os.path.lexists(self.assemblies / stage / "manifest.json")
+
+    def assembly(self, stage: str) -> Synthesis:
+        """Return the synthesis of a stage, also one that a check has rejected."""
+        return read_assembly(self.assemblies, stage)
+
 
 def read_synthesis(folder: Path, stage: str) -> Synthesis:
-    """Return the synthesis of a stage.
+    """Return the synthesis of a stage. Raise `NotSynthesised`."""
+    if error := _error(folder, stage):
+        raise NotSynthesised(error)
+    return read_assembly(folder, stage)
+
+
+def _error(folder: Path, stage: str) -> str:
+    file = folder / f"{stage}{ERROR_SUFFIX}"
+    return _read_text(file)[:MAX_ERROR_CHARACTERS] or "no reason" if os.path.lexists(file) else ""
+
+
+def read_assembly(folder: Path, stage: str) -> Synthesis:
+    """Return the synthesis in the assembly of a stage.
 
     Each stack in the manifest must have a template of the same name, and each template a stack:
     nested stacks and nested assemblies would be deployed without a comparison.
 
     Raises:
-        NotSynthesised: the app failed, or the assembly is invalid.
+        NotSynthesised: the assembly is missing or invalid.
     """
-    assembly, error_file = folder / stage, folder / f"{stage}{ERROR_SUFFIX}"
-    if os.path.lexists(error_file):
-        raise NotSynthesised(_read_text(error_file)[:MAX_ERROR_CHARACTERS])
+    assembly = folder / stage
     try:
         if not stat.S_ISDIR(assembly.lstat().st_mode):
             raise NotSynthesised(f"{stage}: the assembly is not a folder")

@@ -11,7 +11,7 @@ from platform_facts.rules import checked_yaml
 RULES = (
     *("exposed_secrets", "public_exposure", "removed_endpoints", "new_environment"),
     *("shared_identities", "replaced_resources", "rejected_updates", "no_longer_production"),
-    *("plan_mismatches", "broken_clients", "dropped_models", "widened_access"),
+    *("broken_clients", "dropped_models", "widened_access"),
     *("privileged_new_principals", "new_capabilities", "selected_code", "widened_workflows"),
     *("lost_owners", "unreadable_files", "foreign_targets", "internet_routes"),
     *("build_downloads", "lost_pins", "changed_weights_source", "encryption_removed"),
@@ -19,6 +19,7 @@ RULES = (
     *("lost_service_access", "lost_rollback", "lost_alarms", "silenced_alarms"),
     *(
         "weakened_alarms",
+        "plan_mismatches",
         "shrunk_protection",
         "changed_limits",
         "lost_logging",

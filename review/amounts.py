@@ -6,7 +6,7 @@ from typing import Any
 from review.values import falls_sharply, rises_sharply
 
 PROTECTING = re.compile(
-    r"retention|keep[-_]?days|time-?_?out|attempts|retries|concurren|wait_?(interval|seconds|minutes)"
+    r"retention|recovery_?period|keep[-_]?days|time-?_?out|attempts|retries|concurren|wait_?(interval|seconds|minutes)"
     r"|terminationwait|backup|sampling_?percentage|max_?receive_?count|age_?in_?seconds",
     re.IGNORECASE,
 )
@@ -25,19 +25,29 @@ MULTIPLYING = re.compile(r"attempts|retries|concurren|session_?duration|tolerat"
 """Names of amounts that are a danger if they rise sharply: they cost, or tolerate, a multiple."""
 SHRUNK, REDUCED = "shrunk_protection", "reduced_protection"
 """Rules of a fall to a third or less, and of a smaller one."""
-UNLIMITED = ("RetentionInDays", "ReservedConcurrentExecutions", "ConcurrentBuildLimit")
-"""Amounts that are not limited if they are absent: logs are kept forever."""
+DEFAULTS = {
+    **dict.fromkeys(
+        ("RetentionInDays", "ReservedConcurrentExecutions", "ConcurrentBuildLimit"), float("inf")
+    ),
+    "RecoveryPeriodInDays": 35,
+}
+"""Amounts that apply if a property is absent: logs are kept forever, and backups for 35 days
+(DynamoDB API reference, PointInTimeRecoverySpecification)."""
 
 
 def unsafe_amount(path: str, before: Any, after: Any) -> tuple[str, str] | None:
     """Return rule and text of an amount that protects less; `path` ends with its name."""
     name = path.rpartition(".")[2]
-    if MULTIPLYING.search(name) and rises_sharply(_number(before) or 0.1, _number(after) or 0):
+    is_limited = before is not None or name not in DEFAULTS
+    if (
+        is_limited
+        and MULTIPLYING.search(name)
+        and rises_sharply(_number(before) or 0.1, _number(after) or 0)
+    ):
         return "changed_limits", f"{path}: {before} -> {after}"
     if not PROTECTING.search(path):
         return None
-    missing = float("inf") if name in UNLIMITED else None
-    amounts = [missing if side is None else _number(side) for side in (before, after)]
+    amounts = [DEFAULTS.get(name) if side is None else _number(side) for side in (before, after)]
     old, new = amounts
     if old is None or (new is None and after is not None) or not old > (new or 0):
         return None

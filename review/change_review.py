@@ -54,8 +54,11 @@ def review_change(
         return incomplete_report(name, f"secrets are not found: {type(error).__name__}", head)
     reviews: list[StageReview] = []
     for stage in stages:
-        with _recorded_gap(gaps, stage):
-            reviews.append(review_stage(stage, base, head))
+        if failure := head.error(stage):
+            gaps.append(Gap(stage, failure))
+        if not failure or head.has_assembly(stage):  # a check may have rejected a complete one
+            with _recorded_gap(gaps, stage):
+                reviews.append(review_stage(stage, base, head))
     reviews.sort(key=lambda review: not review.is_production)
     files = FileReview()
     with _recorded_gap(gaps, REPOSITORY):

@@ -1,5 +1,6 @@
 """A stage before and after a change."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +39,7 @@ class Comparison:
     before, after: stack name -> template.
     plan_before, plan_after: the plan, None if the stage does not exist.
     settings: stack name -> deployment settings in the cloud assembly, before and after.
+    acknowledged: a line for each finding of cdk-nag that the app acknowledges, before and after.
     models: the folder `models` after the change, None if its files are not available.
     """
 
@@ -47,6 +49,7 @@ class Comparison:
     plan_before: Plan | None
     plan_after: Plan | None
     settings: tuple[StackValues, StackValues] = ({}, {})
+    acknowledged: tuple[Sequence[str], Sequence[str]] = ((), ())
     models: Path | None = None
 
     @property

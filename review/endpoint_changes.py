@@ -23,7 +23,7 @@ class EndpointChange:
 
     name: str
     state: State
-    sentence: str
+    clauses: tuple[str, ...]
 
 
 def endpoint_changes(
@@ -35,8 +35,8 @@ def endpoint_changes(
             pair = EndpointPair(None, pair.after)
         changes = comparison.effective_changes(stack)
         own_models = [model for model in models if model.endpoint == pair.name]
-        clauses = "; ".join(_clauses(comparison, stack, pair, changes, own_models))
-        yield EndpointChange(pair.name, _state(pair, changes), f"**{pair.name}**: {clauses}")
+        clauses = tuple(_clauses(comparison, stack, pair, changes, own_models))
+        yield EndpointChange(pair.name, _state(pair, changes), clauses)
 
 
 def _state(pair: EndpointPair, changes: Sequence[ResourceChange]) -> State:

@@ -1,6 +1,5 @@
 """The Markdown report for the comment on a pull request, from templates/review.md.j2."""
 
-import re
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -15,18 +14,17 @@ MAX_CHARACTERS = 60_000
 
 
 class DetailLevel(NamedTuple):
-    """Maximum items of a list, of a danger's details and of the collapsed list, and characters."""
+    """Maximum items of a list and of the collapsed list, and characters of an item."""
 
     max_items: int
-    max_details: int
     max_folded_items: int
     max_characters: int
 
 
 LEVELS = (
-    DetailLevel(200, 2, 30, 2000),
-    DetailLevel(40, 1, 0, 500),
-    DetailLevel(5, 0, 0, 50),
+    DetailLevel(200, 30, 1200),
+    DetailLevel(40, 0, 500),
+    DetailLevel(5, 0, 50),
 )
 """The most detailed level that fits into `MAX_CHARACTERS` is used; the last one always fits."""
 
@@ -40,7 +38,7 @@ def render(report: ChangeReport) -> str:
     }
     for level in LEVELS:
         text = f"{_template(level.max_characters).render(variables, level=level).rstrip()}\n"
-        text = re.sub(r"\n{3,}", "\n\n", text).translate(escaping.REORDERING)
+        text = text.translate(escaping.REORDERING)
         if len(text) <= MAX_CHARACTERS:
             return text
     raise AssertionError("every report fits at the last level")

@@ -87,7 +87,8 @@ def _breaking_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
                          for side in (old, new))  # fmt: skip
         for name, tensor in before.items():
             if name not in after:
-                yield f"{kind} {name} is removed"
+                new_names = ", ".join(sorted(after.keys() - before.keys()))
+                yield f"{kind} {name} is removed{f' (new: {new_names})' if new_names else ''}"
                 continue
             for key in ("datatype", "shape"):
                 if tensor[key] != after[name][key]:

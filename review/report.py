@@ -1,17 +1,18 @@
 """The report of a change, which is rendered as Markdown and JSON."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import platform_facts
-from review.dangers.danger import Danger, EndpointDangers, group_across_endpoints, named
+from review.dangers.danger import Danger, EndpointDangers, group_across_endpoints
 from review.endpoint_changes import EndpointChange
-from review.files.changed_code import MAX_FILES
+from review.files.changed_code import MAX_FILES, UNOWNED_CODE
 from review.model_changes import ModelChange
 from review.money import ROUTINE_CHARGES, CostChange
 from review.stage_review import StageReview
+from review.values import named
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,12 @@ class Gap:
 
     part: str
     reason: str
+
+    @property
+    def summary(self) -> str:
+        """The first line of the reason, and the number of others."""
+        first, *others = self.reason.strip().splitlines() or [""]
+        return f"{first} (and {len(others)} more lines in review.json)" if others else first
 
 
 @dataclass(frozen=True)
@@ -50,13 +57,29 @@ class ChangeReport:
 
     @property
     def danger_groups(self) -> list[EndpointDangers]:
-        """The dangers of files and of all stages, grouped across endpoints."""
-        return group_across_endpoints([*self.dangers, *self.all_of("dangers")])
+        """The dangers of files and of all stages, grouped across endpoints; not of owners."""
+        return group_across_endpoints(
+            danger
+            for danger in (*self.dangers, *self.all_of("dangers"))
+            if danger.rule != UNOWNED_CODE
+        )
+
+    @property
+    def unowned_code(self) -> list[EndpointDangers]:
+        """The changed code that nobody has to approve, which no review passes."""
+        return group_across_endpoints(
+            danger for danger in self.dangers if danger.rule == UNOWNED_CODE
+        )
+
+    @property
+    def open_groups(self) -> list[EndpointDangers]:
+        """The groups of dangers that need an acknowledgement and have none."""
+        return [group for group in (*self.danger_groups, *self.unowned_code) if group.is_open]
 
     @property
     def open_dangers(self) -> list[Danger]:
         """The dangers that need an acknowledgement and have none."""
-        return [danger for group in self.danger_groups if group.is_open for danger in group.dangers]
+        return [danger for group in self.open_groups for danger in group.dangers]
 
     @property
     def changed_endpoints(self) -> list[EndpointChange]:
@@ -64,36 +87,47 @@ class ChangeReport:
         return [endpoint for endpoint in self.all_of("endpoints") if endpoint.state != "unchanged"]
 
     @property
-    def endpoint_lines(self) -> list[str]:
-        """A line for each change of endpoints, with its cost; equal changes are one line."""
+    def changes(self) -> list[str]:
+        """A line for each change of endpoints, of a stage, and of a package's data.
+
+        Equal changes of several endpoints or stages are one line. What a danger tells is not here.
+        """
+        charges = self._charge_lines(self.volume_charges.keys() - ROUTINE_CHARGES)
+        return [*charges, *self._endpoint_lines(), *self._stage_lines(), *self.notes]
+
+    def _endpoint_lines(self) -> Iterator[str]:
         costs = {cost.endpoint: cost.text for cost in self.changed_costs}
         names: dict[str, list[str]] = {}
-        for endpoint in self.changed_endpoints:
-            text = endpoint.sentence.removeprefix(f"**{endpoint.name}**: ")
-            cost = costs.pop(endpoint.name, "")
-            names.setdefault("; ".join(filter(None, (text, cost))), []).append(endpoint.name)
+        for stage in self.stages:
+            dangers = _danger_texts(stage)
+            for endpoint in stage.endpoints:
+                if endpoint.state != "unchanged":
+                    clauses = _untold(endpoint.clauses, dangers)
+                    cost = costs.pop(endpoint.name, "")
+                    text = "; ".join(filter(None, (*clauses, cost)))
+                    names.setdefault(text, []).append(endpoint.name)
         for name, text in costs.items():  # of endpoints that run until they are deleted
             if text:
                 names.setdefault(text, []).append(name)
-        return [
-            f"{', '.join(f'**{endpoint}**' for endpoint in endpoints)}: {text}"
-            for text, endpoints in names.items()
-        ]
+        for text, endpoints in names.items():
+            yield f"{_bold(endpoints)}: {text}"
 
-    @property
-    def other_changes(self) -> list[str]:
-        """Changes that are not of endpoints: charges by volume, other stacks, data of models."""
-        charges = self._charge_lines(self.volume_charges.keys() - ROUTINE_CHARGES)
-        names: dict[str, list[str]] = {}
+    def _stage_lines(self) -> Iterator[str]:
+        """Yield one line for the notes of a stage, or of the same stages."""
+        names: dict[str, list[tuple[str, str]]] = {}
         texts: dict[str, str] = {}
         for stage in self.stages:
+            dangers = _danger_texts(stage)
             for note in stage.notes:
-                name, _, text = note.partition(": ")
-                key = re.sub(rf"\b{re.escape(stage.stage)}\b", "STAGE", text)
-                names.setdefault(key, []).append(name)
-                texts.setdefault(key, text)
-        notes = [f"{', '.join(names[key])}: {text}" for key, text in texts.items()]
-        return [*charges, *notes, *self.notes]
+                if text := "; ".join(_untold(note.clauses, dangers)):
+                    key = re.sub(rf"\b{re.escape(stage.stage)}\b", "STAGE", text)
+                    names.setdefault(key, []).append((stage.stage, note.name))
+                    texts.setdefault(key, text)
+        lines: dict[tuple[str, ...], list[str]] = {}
+        for key, pairs in names.items():
+            stages = tuple(stage for stage, _ in pairs)
+            lines.setdefault(stages, []).append(f"{_bold(name for _, name in pairs)}: {texts[key]}")
+        yield from map("; ".join, lines.values())
 
     @property
     def folded_lines(self) -> list[str]:
@@ -106,7 +140,7 @@ class ChangeReport:
         files = self.code_files if len(self.code_files) > MAX_FILES else ()
         charges = self._charge_lines(ROUTINE_CHARGES)
         costs = [source] if self.changed_costs else []
-        return [*self.all_of("access"), *charges, *costs, *files]
+        return [*charges, *costs, *files]
 
     def _charge_lines(self, names: Collection[str]) -> list[str]:
         prices = platform_facts.prices().by_volume
@@ -140,3 +174,25 @@ class ChangeReport:
         """Yield the items of an attribute of every stage review."""
         for stage in self.stages:
             yield from getattr(stage, attribute)
+
+
+def _danger_texts(stage: StageReview) -> str:
+    """Return the sentences of all dangers of a stage."""
+    return "\n".join(
+        text for danger in stage.dangers for text in (danger.message, *danger.consequences)
+    )
+
+
+def _untold(clauses: Sequence[str], dangers: str) -> list[str]:
+    """Return the clauses whose change, PROPERTY: BEFORE -> AFTER, or grant no danger tells."""
+    texts = {
+        clause: clause.partition(": ")[2].partition(" (")[0]
+        if " -> " in clause
+        else clause.partition(" may ")[2]
+        for clause in clauses
+    }
+    return [clause for clause, text in texts.items() if not text or text not in dangers]
+
+
+def _bold(names: Iterable[str]) -> str:
+    return ", ".join(f"**{name}**" for name in names)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,20 +13,23 @@ from platform_facts.rules.secrets import (
     EXAMPLES,
     GENERIC_KINDS,
     NOT_SCANNED,
+    VENDORS,
     detectors,
     secrets,
     strings,
 )
 from release.assemblies import SynthesisedCheckout
 from release.templates import SUFFIX
-from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups, named
+from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.files import python_code
 from review.files.model_data import read_config
 from review.files.readers import read_yaml
-from review.values import Unreadable
+from review.values import Unreadable, named
 
 RULE = "exposed_secrets"
 MASK = "<secret>"
+HOST = re.compile(r"^\w+://[\w.-]+/(?=.)")
+"""The beginning of a URL whose path is a secret, such as that of a webhook."""
 WINDOW = 8
 """Number of characters of a secret that are masked wherever they stand, as in a cut value."""
 
@@ -33,7 +37,7 @@ WINDOW = 8
 def added_secrets(
     base: SynthesisedCheckout, head: SynthesisedCheckout, stages: list[str]
 ) -> tuple[list[Danger], frozenset[str]]:
-    """Return a danger for each secret that a change adds, and the values of all of them.
+    """Return a danger for each secret that a change adds, and the texts to mask in the report.
 
     The strings of templates, plans and of files are compared: a string of the base is not new.
     """
@@ -63,12 +67,17 @@ def added_secrets(
     for value, names in places.items():
         (first, (stage, key)), *others = names.items()
         also = f", also in {named([name for name, _ in others])}" if others else ""
+        vendors = (name for prefix, name in VENDORS.items() if value.startswith(prefix))
+        kind = next((f"token of {name}" for name in vendors), kinds[value])
         message = (
-            f"{first}: {key}: a secret ({kinds[value]}){also}: revoke it, and refer to a secret of "
+            f"{first}: {key}: a secret ({kind}){also}: revoke it, and refer to a secret of "
             "Secrets Manager instead"
         )
         dangers.append(Danger(f"{first}.{digest(value)}", message, RULE, stage, group=first))
-    return list(merge_groups(dangers)), frozenset(places)
+    known_text = "\n".join(
+        content.decode(errors="replace") for _, content in (old.values() if places else ())
+    )
+    return list(merge_groups(dangers)), parts_to_mask(places, known_text)
 
 
 def _documents(
@@ -109,19 +118,27 @@ def _strings(name: str, content: bytes) -> frozenset[str]:
     return frozenset({*lines, *(python_code.texts(content) if name.endswith(".py") else ())})
 
 
-def masked(value: Any, values: frozenset[str]) -> Any:
-    """Return a value, also a dataclass, whose texts have a mask in place of the secret `values`."""
-    return _masked(value, _pattern(values)) if values else value
+def parts_to_mask(secrets: Iterable[str], known_text: str) -> frozenset[str]:
+    """Return secrets, and all `WINDOW` characters of one that are not in a text of the base.
 
-
-def _pattern(values: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern of all positions of a secret, or of `WINDOW` characters of one."""
-    parts = {
+    A word of the base, such as the name of a construct, is no secret, also if one contains it; nor
+    is the host of a URL.
+    """
+    whole = {HOST.sub("", secret) for secret in secrets}
+    windows = {
         secret[start : start + WINDOW]
-        for secret in values
+        for secret in whole
         for start in range(max(len(secret) - WINDOW, 0) + 1)
     }
-    return re.compile(f"(?=({'|'.join(map(re.escape, sorted(parts)))}))")
+    return frozenset(whole | {window for window in windows if window not in known_text})
+
+
+def masked(value: Any, parts: frozenset[str]) -> Any:
+    """Return a value, also a dataclass, whose texts have a mask in place of `parts_to_mask`."""
+    if not parts:
+        return value
+    longest_first = sorted(parts, key=lambda part: (-len(part), part))
+    return _masked(value, re.compile(f"(?=({'|'.join(map(re.escape, longest_first))}))"))
 
 
 def _masked_text(text: str, pattern: re.Pattern[str]) -> str:
@@ -130,7 +147,7 @@ def _masked_text(text: str, pattern: re.Pattern[str]) -> str:
     for match in pattern.finditer(text):
         if match.start() > end or not pieces:
             pieces += [text[end : match.start()], MASK]
-        end = match.end(1)
+        end = max(end, match.end(1))
     return "".join((*pieces, text[end:]))
 
 

@@ -1,12 +1,12 @@
 """The review of a stage."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from plan.document import InvalidPlan, Plan
+from plan.document import FILE, InvalidPlan, Plan
 from release.assemblies import Synthesis, SynthesisedCheckout
 from release.checkout import CheckoutError, NotSynthesised
-from review.access.grants import grant_sentences
 from review.comparison import Comparison
 from review.dangers import dangers
 from review.dangers.danger import Danger
@@ -14,15 +14,14 @@ from review.endpoint_changes import EndpointChange, endpoint_changes
 from review.model_changes import ModelChange, model_changes
 from review.money import CostChange, VolumeCharge, cost_changes, volume_charges
 from review.stack_differences import StackDifference
-from review.template_changes import notes
+from review.template_changes import Note, notes
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageReview:
     """The changes of a stage.
 
-    notes: sentences about the whole stage and about stacks without an endpoint.
-    access: permissions of new roles and resources.
+    notes: changes of the whole stage and of stacks without an endpoint.
     """
 
     stage: str
@@ -32,9 +31,8 @@ class StageReview:
     models: tuple[ModelChange, ...] = ()
     costs: tuple[CostChange, ...] = ()
     charges: tuple[VolumeCharge, ...] = ()
-    access: tuple[str, ...] = ()
     stacks: tuple[StackDifference, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckout) -> StageReview:
@@ -45,11 +43,13 @@ def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckou
         InvalidPlan: a plan cannot be read.
         CheckoutError: neither the base nor the head has the stage.
     """
-    new, plan_after = _read(head, stage)
+    new, plan_after = _read(head, stage, SynthesisedCheckout.assembly)
     try:
-        old, plan_before = _read(base, stage)
+        old, plan_before = _read(base, stage, SynthesisedCheckout.synth)
     except (InvalidPlan, NotSynthesised) as error:
         raise NotSynthesised(f"the stage in the base: {error}") from None
+    if new.templates and plan_after is None:
+        plan_after = plan_before  # a check has rejected the templates before the plan was written
     if not (plan_before or plan_after):
         head.stage(stage)  # raises
     comparison = Comparison(
@@ -59,6 +59,7 @@ def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckou
         plan_before,
         plan_after,
         settings=(old.settings, new.settings),
+        acknowledged=(old.acknowledged, new.acknowledged),
         models=head.models,
     )
     models = tuple(model_changes(comparison))
@@ -70,18 +71,19 @@ def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckou
         models=models,
         costs=tuple(cost_changes(comparison)),
         charges=tuple(volume_charges(comparison, models)),
-        access=tuple(
-            line for access in comparison.access for line in grant_sentences(access.grants_to_new)
-        ),
         stacks=tuple(comparison.stacks),
         notes=tuple(notes(comparison)),
     )
 
 
-def _read(tree: SynthesisedCheckout, stage: str) -> tuple[Synthesis, Plan | None]:
+def _read(
+    tree: SynthesisedCheckout, stage: str, read: Callable[[SynthesisedCheckout, str], Synthesis]
+) -> tuple[Synthesis, Plan | None]:
     if stage not in tree.stages():
         return Synthesis({}), None
-    synthesis = tree.synth(stage)
+    synthesis = read(tree, stage)
+    if tree.error(stage) and not Path(tree.assemblies, stage, FILE).exists():
+        return synthesis, None
     plan = Plan.read(Path(tree.assemblies, stage))
     if plan.stage != stage:
         raise CheckoutError(f"{stage}: its assembly has the plan of {plan.stage}")

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from review.dangers.danger import named
 from review.money import ROUTINE_CHARGES, total
 from review.report import ChangeReport
+from review.values import named
 
 
 def summary(report: ChangeReport) -> str:
@@ -78,4 +78,6 @@ def _cost_clauses(report: ChangeReport) -> Iterator[str]:
 def _code_clauses(report: ChangeReport) -> Iterator[str]:
     if report.code:
         packages = [line.partition("**")[2].partition("**")[0] for line in report.code]
-        yield f"code of {named(packages)} changes"
+        unowned = any(group.is_open for group in report.unowned_code)
+        owner = ", and nobody has to approve it (the review does not pass)" if unowned else ""
+        yield f"code of {named(packages)} changes{owner}"

@@ -10,17 +10,21 @@ from typing import Any
 from plan.document import DIGEST_OUTPUT
 from release.templates import Template
 from review.access.grants import grant_sentences
+from review.access.statements import parse_grants
 from review.comparison import Comparison
 from review.files.readers import read_structure
 from review.money import cost_changes
+from review.safeguards import RETENTION_POLICIES, settings_of_new
 from review.stack_differences import ResourceChange
 from review.values import (
     MAX_LENGTH,
     NAME_PROPERTIES,
     ValueDifference,
+    construct_path,
     format_change,
     format_value,
     is_text,
+    named,
     value_differences,
 )
 
@@ -55,7 +59,12 @@ PLANNED = (
 )
 """Types and paths that follow from the plan: if an endpoint's plan changes, it tells the change."""
 
-LEAVES = ("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets")
+TAGS = (("*", "Tags*"), ("*", "ResourceTags*"))
+"""Types and paths of tags."""
+
+LEAVES = (
+    *("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets", "commands"),
+)
 """Last keys of properties that are compared as a whole."""
 
 ENDPOINT_TYPES = (
@@ -70,23 +79,24 @@ EXPORT_PREFIX = "ExportsOutput"
 MAX_CLAUSES = 12
 """Maximum number of clauses in a stack's description."""
 
-MAX_TYPES = 4
-"""Maximum number of resource types in a description. For more types, it has only total numbers."""
+MAX_CREATED = 4
+"""Maximum number of created resources with a description of each."""
 
 TELLING = (
     *("MetricName", "Statistic", "ExtendedStatistic", "ComparisonOperator", "Threshold"),
     *("DatapointsToAlarm", "EvaluationPeriods", "Period", "Protocol", "Endpoint", "Name"),
 )
 """The properties that tell most about a created resource."""
+WILDCARDS = "IAM5"
+"""The end of cdk-nag's rule about wildcards in policies, which are told as permissions."""
+TOLD_BY_GRANTS = ("AWS::IAM::Policy", "AWS::S3::BucketPolicy")
+"""Types of new resources whose statements are told as permissions."""
 MAX_VALUES = 8
 """Maximum number of properties of a created resource."""
 
 ACTIONS = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "retained",
         "WILL_UPDATE": "changed"}  # fmt: skip
 """The CDK's impact -> participle in the report; `replaced` for all other impacts."""
-
-RETENTION_POLICIES = ("DeletionPolicy", "UpdateReplacePolicy")
-"""Attributes of a resource whose names are like those of policies of access."""
 
 _DIGEST = re.compile(r"\b[0-9a-f]{32,}")
 
@@ -173,6 +183,8 @@ def _parts(
         read_structure(format_value(value, side)) if is_text(value) else None
         for value, side in zip((difference.before, difference.after), resources, strict=True)
     )
+    if difference.before is None:  # its first value is told as the later ones
+        old = {} if isinstance(new, dict) else []
     if old is None or new is None:
         yield difference
     else:
@@ -189,21 +201,36 @@ def stack_resources(comparison: Comparison, stack: str) -> tuple[dict[str, Any],
     return before, after
 
 
-def notes(comparison: Comparison) -> Iterator[str]:
-    """Yield sentences about changes of the stage's settings and of stacks without an endpoint."""
-    yield from _stage_notes(comparison)
+@dataclass(frozen=True)
+class Note:
+    """The changes of a stage's settings, or of a stack without an endpoint."""
+
+    name: str
+    clauses: Sequence[str]
+
+
+def notes(comparison: Comparison) -> Iterator[Note]:
+    """Yield the changes of the stage's settings and of stacks without an endpoint."""
+    if clauses := [*_setting_changes(comparison)]:
+        yield Note(comparison.stage, clauses)
     before, after = comparison.templates
     changes_by_stack = {difference.stack: difference.changes for difference in comparison.stacks}
     for stack in sorted(before.keys() | after.keys()):
         changes = changes_by_stack.get(stack, ())
-        if before.get(stack) == after.get(stack) or (stack in comparison.endpoints and changes):
+        pair = comparison.endpoints.get(stack)
+        is_told = pair and (comparison.effective_changes(stack) or pair.before != pair.after)
+        if before.get(stack) == after.get(stack) or (is_told and changes):
             continue  # described in the endpoint's sentence
         if stack not in after:
             clauses = ["no longer in the app; its stack stays until it is deleted"]
         elif not comparison.is_deployed(stack):
+            access = [item for item in comparison.access if item.stack == stack]
             clauses = [f"new, {count_changes(changes)}"]
+            clauses += [text for item in access for text in grant_sentences(item.grants_to_new)]
         else:
             clauses = stack_details(comparison, stack)
+        if not clauses and _has_other_tags(comparison):
+            clauses = ["tags changed"]
         if not clauses:
             text = count_changes(changes) or "in other words, which change no resource"
             is_equal = any(a.is_equal for a in comparison.access if a.stack == stack)
@@ -211,7 +238,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
             if is_equal and details and all(detail.is_access for detail in details):
                 text += ": policies in other words, with equal access"
             clauses = [text]
-        yield f"**{stack}**: {'; '.join(clauses)}"
+        yield Note(stack, clauses)
 
 
 def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = False) -> list[str]:
@@ -226,12 +253,14 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
     changes_by_text: dict[str, list[ResourceChange]] = {}
     for change in property_changes(comparison):
         hidden = NOT_SHOWN + (PLANNED if is_planned else ())
+        hidden += TAGS if _has_other_tags(comparison) else ()
         is_shown = not (change.matches(*hidden) or change.is_name)
         if change.change.stack == stack and change.change.before and is_shown:
             changes_by_text.setdefault(change.text, []).append(change.change)
     clauses += [_with_resources(text, changes) for text, changes in changes_by_text.items()]
     for access in comparison.access:
         if access.stack == stack:
+            clauses += grant_sentences(access.grants_to_new)
             clauses += grant_sentences(access.removed_grants, "may no longer")
             clauses += grant_sentences(access.new_denials, "is now denied")
     created_or_deleted = [
@@ -240,11 +269,17 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
         if not (change.before and change.after)
         and not (is_planned and change.type.startswith(ENDPOINT_TYPES))
     ]
-    clauses += _created_or_deleted(created_or_deleted, stack_resources(comparison, stack)[1])
+    clauses += _created_or_deleted(created_or_deleted, after)
     if len(clauses) > MAX_CLAUSES:
         more = f"{len(clauses) - MAX_CLAUSES} more in review.json"
         return [*clauses[:MAX_CLAUSES], more]
     return clauses
+
+
+def _has_other_tags(comparison: Comparison) -> bool:
+    """Return whether the tags of the stage's file change, which all resources have."""
+    before, after = (plan.settings.get("tags") for plan in comparison.plans)
+    return before != after
 
 
 def _section_changes(before: Template, after: Template) -> Iterator[str]:
@@ -263,10 +298,9 @@ def _output_value(entry: Any) -> Any:
     return entry["Value"] if isinstance(entry, dict) and "Value" in entry else entry
 
 
-def _created_or_deleted(
-    changes: Sequence[ResourceChange], resources: dict[str, Any]
-) -> Iterator[str]:
+def _created_or_deleted(changes: Sequence[ResourceChange], template: Template) -> Iterator[str]:
     """Yield what is created, with its most telling properties, and the numbers of other changes."""
+    resources = template.get("Resources", {})
     created = {change.id: change for change in changes if not change.before}
     others = [change for change in changes if change.before]
     renamed = Counter[str]()
@@ -278,14 +312,28 @@ def _created_or_deleted(
             renamed[change.type] += 1
     for kind, count in sorted(renamed.items()):
         yield f"{count} {kind} only under another logical ID"
-    if len(created) > MAX_TYPES:
-        others += created.values()
+    described = [change for change in created.values() if change.type not in TOLD_BY_GRANTS]
+    if len(described) > MAX_CREATED:
+        others += described
     else:
-        for change in created.values():
-            values = "; ".join(_telling_values(change.after.get("Properties", {}), resources))
-            yield f"{change.type} {change.path} created{f': {values}' if values else ''}"
+        secure = _secure_resources(template) if described else set()
+        for change in described:
+            values = ", ".join(_telling_values(change.after.get("Properties", {}), resources))
+            only_tls = construct_path(change.id, resources) in secure
+            settings = settings_of_new(change.after, only_tls=only_tls)
+            text = f"{settings}{f' ({values})' if values else ''}"
+            yield f"{change.type} {change.path} created{text}"
     if others:
         yield count_changes(others)
+
+
+def _secure_resources(template: Template) -> set[str]:
+    """Return the resources whose policies deny access without TLS."""
+    return {
+        denial.policy_resource
+        for denial in parse_grants(template, "Deny")
+        if any(entry.startswith("aws:SecureTransport ") for entry in denial.condition)
+    }
 
 
 def _is_equal(before: dict[str, Any], after: dict[str, Any]) -> bool:
@@ -302,21 +350,18 @@ def _telling_values(properties: dict[str, Any], resources: dict[str, Any]) -> It
         and not name.endswith("Description")
         and (is_text(properties[name]) or isinstance(properties[name], int | float))
     }
-    for name, text in [*texts.items()][:MAX_VALUES]:
+    policies = {name for name, text in texts.items() if '"Statement"' in text}  # told by grants
+    for name, text in [item for item in texts.items() if item[0] not in policies][:MAX_VALUES]:
         yield f"{name} {text if len(text) <= MAX_LENGTH else f'{text[:MAX_LENGTH]}…'}"
 
 
 def count_changes(changes: Sequence[ResourceChange]) -> str:
     """Return the numbers of resources, by type, that are created, changed, replaced or deleted."""
-    counts = Counter((change.type, ACTIONS.get(change.impact, "replaced")) for change in changes)
-    if len(counts) > MAX_TYPES:
-        totals = Counter(action for _, action in counts.elements())
-        return ", ".join(f"{count} resource{'' if count == 1 else 's'} {action}"
-                         for action, count in sorted(totals.items()))  # fmt: skip
-    return ", ".join(
-        f"{count} {resource_type} {action}"
-        for (resource_type, action), count in sorted(counts.items())
-    )
+    counts = Counter((ACTIONS.get(change.impact, "replaced"), change.type) for change in changes)
+    texts: dict[str, list[str]] = {}
+    for (action, resource_type), count in sorted(counts.items()):
+        texts.setdefault(action, []).append(f"{count} {resource_type}")
+    return ", ".join(f"{', '.join(types)} {action}" for action, types in texts.items())
 
 
 def _with_resources(text: str, changes: list[ResourceChange]) -> str:
@@ -327,21 +372,35 @@ def _with_resources(text: str, changes: list[ResourceChange]) -> str:
     return f"{text} ({len(changes)} {types.pop() if len(types) == 1 else 'resources'})"
 
 
-def _stage_notes(comparison: Comparison) -> Iterator[str]:
+def _setting_changes(comparison: Comparison) -> Iterator[str]:
     before, after = comparison.plan_before, comparison.plan_after
     if before and after:
         old, new = (
             {**plan.model_dump(mode="json", exclude=_NOT_NOTED), **plan.settings}
             for plan in (before, after)
         )
-        yield from (f"**{comparison.stage}**: {change}" for change in value_differences(old, new))
+        yield from map(str, value_differences(old, new))
+    yield from _acknowledgements(*comparison.acknowledged)
     costs = [change.after for change in cost_changes(comparison) if change.after]
     missing_prices = sorted({message for cost in costs for message in cost.missing_prices})
     if after and after.max_monthly_usd is not None and missing_prices:
         yield (
-            f"**{comparison.stage}**: max_monthly_usd is checked without costs that are unknown: "
+            f"max_monthly_usd is checked without costs that are unknown: "
             f"{', '.join(missing_prices)}"
         )
+
+
+def _acknowledgements(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    """Yield the findings of cdk-nag that the app newly acknowledges, with the constructs."""
+    constructs: dict[tuple[str, str], list[str]] = {}
+    for line in after:
+        _, construct, finding, reason = line.split(": ", 3)
+        rule = finding.partition("[")[0]
+        if before and line not in before and not rule.endswith(WILDCARDS):
+            constructs.setdefault((rule, reason), []).append(construct)
+    for (rule, reason), names in constructs.items():
+        where = named([*dict.fromkeys(names)])
+        yield f"cdk-nag's {rule} is acknowledged for {where}: {reason}"
 
 
 _NOT_NOTED = {"version", "stage", "endpoints", "settings", "time_budget"}

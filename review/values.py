@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 MAX_LENGTH = 100
 """Maximum characters of a value in a report; for a longer value, only the changed part is shown."""
 
+MAX_NAMES = 3
+"""Maximum names of a list in a report."""
 MAX_DEPTH = 40
 """Maximum nesting of values."""
 MAX_ITEMS = 1000
@@ -235,3 +237,9 @@ def rises_sharply(before: float, after: float) -> bool:
 def falls_sharply(before: float, after: float) -> bool:
     """Return whether an amount falls to a third or less."""
     return after < before and after <= before / SHARP_FALL_DIVISOR
+
+
+def named(names: Sequence[str]) -> str:
+    """Return the first names of a list, and the number of others."""
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return f"{', '.join(names[:MAX_NAMES])}{more}"

@@ -7,14 +7,12 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 import platform_facts
-from plan import stage_record
-from platform_facts.rules import catalog
+from platform_facts.rules import bucket_keys, catalog
 from platform_facts.rules.builds import asset_prefix
 from stacks.model_stack import build_functions
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.existing import ExistingConfig
 from stages.time_budget import JOB_MINUTES
-from triton_sagemaker import model_bucket
 from triton_sagemaker.allow import allow
 
 ISSUER = "token.actions.githubusercontent.com"
@@ -159,7 +157,7 @@ class DeliveryStack(Stack):
             source = self._arn("cloudformation", f"stack/{promotes_from}-models/*")
             allow(role, ["cloudformation:DescribeStacks"], [source], STAGES)
         else:
-            prefixes = (stage_record.FOLDER, model_bucket.LISTS, model_bucket.RELEASES)
+            prefixes = (bucket_keys.HISTORY, bucket_keys.LISTS, bucket_keys.RELEASES)
             writable = [f"{own_bucket}/{prefix}*" for prefix in prefixes]
             allow(role, ["s3:PutObject"], writable, BUCKETS)
         suffix = platform_facts.region(self.region).dns_suffix

@@ -26,7 +26,8 @@ from triton_sagemaker import (
 
 ROOT = Path(__file__).parent.parent
 BUILDER_RULES = (
-    *("__init__", "builds", "catalog", "checked_yaml", "engines", "ranges", "rule", "server"),
+    *("__init__", "bucket_keys", "builds", "catalog", "checked_yaml", "engines", "ranges"),
+    *("rule", "server"),
 )
 BUILDER_IGNORE_PATTERNS = [
     *("/*", "!/model_build", "!/platform_facts", "!/model_build/**", "!/platform_facts/**"),

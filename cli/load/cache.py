@@ -18,19 +18,20 @@ def zipf(count: int, exponent: float) -> Floats:
     return np.divide(weights, weights.sum())
 
 
-def hit_rates(shares: Floats, capacities: npt.ArrayLike) -> Floats:
-    """Return the hit rate of each cache; row n of `shares` belongs to cache n."""
-    sizes = np.minimum(np.asarray(capacities, np.float64), (shares > 0).sum(axis=1) - 1e-9)
-    low, high = np.full(len(shares), -50.0), np.full(len(shares), 100.0)  # logarithms of T
+def hit_rate(shares: Floats, capacity: int) -> float:
+    """Return the hit rate of a cache of `capacity` models."""
+    size = min(capacity, len(shares) - 1e-9)
+    low, high = -50.0, 100.0  # logarithms of T
     for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
-        full = _cached(shares, middle).sum(axis=1) > sizes
-        low, high = np.where(full, low, middle), np.where(full, middle, high)
-    hits: Floats = (shares * _cached(shares, high)).sum(axis=1) / shares.sum(axis=1)
-    return hits
+        if _cached(shares, middle).sum() > size:
+            high = middle
+        else:
+            low = middle
+    return float(shares @ _cached(shares, high))
 
 
-def _cached(shares: Floats, log_times: Floats) -> Floats:
-    """Return the probability that each model is in its row's cache."""
-    probabilities: Floats = -np.expm1(-shares * np.exp(log_times)[:, np.newaxis])
+def _cached(shares: Floats, log_time: float) -> Floats:
+    """Return the probability that each model is in the cache."""
+    probabilities: Floats = -np.expm1(-shares * np.exp(log_time))
     return probabilities

@@ -1,9 +1,9 @@
 """Measure an instance's sustained rate and bottleneck, and compute the instances for your traffic.
 
 Rates double until one misses the objective; further steps narrow the rate to 10 %. The result is
-saved beside the model. With --models, no requests are sent: the command computes endpoints,
-instances and cost of a fleet for that number of models, compares them with an endpoint for each
-model ("one each"), and lists all assumptions.
+saved beside the model. With --models, no requests are sent: the command computes instances and cost
+of one endpoint for that number of models, compares them with an endpoint for each model ("one
+each"), and lists all assumptions.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import asyncio
 from datetime import UTC, datetime
 
 from cli.errors import CommandError
-from cli.load import arguments, fleet_report, mix, report
+from cli.load import arguments, many_models, mix, report
 from cli.load.deployed import DeployedEndpoint
 from cli.load.endpoint_metrics import add_metrics
 from cli.load.limits import find_bottleneck
@@ -40,13 +40,13 @@ def add_to(commands: Commands) -> None:
     add("--peak-rps", type=arguments.positive, help="peak of your traffic, in requests per second")
     add("--low-rps", type=arguments.positive, default=1, help="minimum of your traffic; default: 1")
     arguments.add_common(parser, seconds=120)
-    fleet_report.add_options(parser.add_argument_group("a fleet of many models"))
+    many_models.add_options(parser.add_argument_group("one endpoint for many models"))
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure and save a rate, or compute a fleet; return the exit code."""
+    """Measure and save a rate, or compare endpoints for many models; return the exit code."""
     if options.models:
-        return fleet_report.run(options, arguments.MODELS)
+        return many_models.run(options, arguments.MODELS)
     if not options.model or not options.endpoint:
         options.exit_with_error(
             "write MODEL and --endpoint ENDPOINT, or --models COUNT and --rps RATE"

@@ -7,8 +7,9 @@ import boto3
 
 from cli.names import stage_of
 from delivery.aws import client
-from delivery.bucket import ArchiveBucket, model_bucket
+from delivery.bucket import model_bucket
 from delivery.drift import LiveDifference, last_delivery, live_differences, stacks_deployed_by_hand
+from plan.archives import ArchiveBucket
 from plan.stage_record import Deliveries, DeliveryOutcome
 
 

@@ -6,13 +6,27 @@ from typing import Any
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from triton_sagemaker.alarm_thresholds import Thresholds
-from triton_sagemaker.endpoint_metrics import MINUTE
+from platform_facts.rules.monitoring import MEASURES
+from triton_sagemaker.alarm_thresholds import AlarmThresholds, Thresholds
+from triton_sagemaker.endpoint_metrics import MINUTE, EndpointMetrics
 
-MICROSECONDS_PER_MS = 1_000
-"""Thresholds of durations are in milliseconds, the metrics in microseconds."""
 ABOVE = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+ALARMS = {
+    "server_error_rate": ("ServerErrors", "share of 5xx answers"),
+    "client_error_rate": ("ClientErrors", "share of 4xx answers"),
+    "model_error_rate": ("ModelErrors", "share of requests that failed in the container"),
+    "model_latency_p50_ms": ("LatencyP50", "median model latency"),
+    "model_latency_p99_ms": ("LatencyP99", "p99 model latency"),
+    "gpu_memory_percent": ("GpuMemory", "GPU memory in use"),
+    "memory_percent": ("Memory", "host memory in use"),
+    "disk_percent": ("Disk", "storage in use"),
+    "cache_hit_rate_below": ("CacheHits", "low share of requests whose model is loaded"),
+    "loading_wait_max_ms": ("LoadingWait", "longest wait for a model"),
+    "unloads_per_minute": ("Unloads", "models unloaded per minute"),
+    "loaded_models_below": ("LoadedModels", "too few models in memory during requests"),
+}
+"""Threshold -> name and title of its alarms."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,28 @@ class AlarmedMetric:
             using_metrics={"measured": metric, "requests": self.requests},
         )
         return {"metric": expression, "comparison_operator": ABOVE, "threshold": 1}
+
+
+def alarmed_metrics(
+    metrics: EndpointMetrics,
+    thresholds: AlarmThresholds,
+    *names: str,
+    factor: float = 1,
+) -> list[AlarmedMetric]:
+    """Return the metrics of thresholds, which the alarms multiply with `factor`."""
+    return [
+        AlarmedMetric(
+            *ALARMS[name],
+            metrics.alarmed_metric(name),
+            getattr(thresholds, name),
+            scale=MEASURES[name].scale * factor,
+            comparison=BELOW if name.endswith("_below") else ABOVE,
+            requests=metrics.metric("Invocations", "Sum")
+            if name == "loaded_models_below"
+            else None,
+        )
+        for name in names
+    ]
 
 
 @dataclass(frozen=True)

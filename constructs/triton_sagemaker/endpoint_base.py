@@ -10,7 +10,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk.interfaces.aws_sagemaker import EndpointReference
 from constructs import Construct
 
-from triton_sagemaker.model_bucket import PUBLISHED
+from platform_facts.rules.bucket_keys import PUBLISHED
 
 
 def checked_models(models: Sequence[str] | None) -> Sequence[str] | None:

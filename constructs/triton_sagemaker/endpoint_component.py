@@ -7,10 +7,11 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
-from triton_sagemaker.chart import AlarmedMetric, Chart
+from triton_sagemaker.chart import Chart, alarmed_metrics
 from triton_sagemaker.charts import memory_chart, request_charts
 from triton_sagemaker.component_hosting import ComponentHosting
 from triton_sagemaker.component_metrics import ComponentMetrics
+from triton_sagemaker.endpoint_metrics import GPU_UTILIZATION
 from triton_sagemaker.inference_component import ModelComponent, component_resource
 from triton_sagemaker.scalable_copy_count import ScalableCopyCount
 from triton_sagemaker.updates import UpdatePolicy
@@ -51,13 +52,10 @@ class EndpointComponent(ComponentMetrics):
         """Yield the charts of the component."""
         yield from request_charts(self, thresholds)
         if self.component.accelerators:
-            memory = AlarmedMetric("GpuMemory", "GPU memory in use",
-                self.metric_gpu_memory_utilization(), thresholds.gpu_memory_percent)  # fmt: skip
-            yield Chart("GPU (percent of the copies')", [memory], [self.metric_gpu_utilization()])
-        yield memory_chart(
-            "Memory and CPU (percent of the copies')",
-            self.metric_memory_utilization(), self.metric_cpu_utilization(), thresholds,
-        )  # fmt: skip
+            memory = alarmed_metrics(self, thresholds, "gpu_memory_percent")
+            utilization = [self.utilization(GPU_UTILIZATION)]
+            yield Chart("GPU (percent of the copies')", memory, utilization)
+        yield memory_chart("Memory and CPU (percent of the copies')", self, thresholds)
 
 
 def create_components(

@@ -1,6 +1,7 @@
 """The Models, the EndpointConfig and the Endpoint of a Triton endpoint."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sagemaker as sagemaker
@@ -98,7 +99,7 @@ def create_endpoint(
     *,
     endpoint_name: str,
     config_name: str,
-    deployment_config: Cfn.DeploymentConfigProperty | None,
+    deployment_config: Mapping[str, Any] | None,
     suffix: str,
 ) -> Cfn:
     """Return the Endpoint, whose updates keep instance counts, but not weights and data capture.
@@ -112,7 +113,7 @@ def create_endpoint(
         endpoint_name=endpoint_name,
     )
     if deployment_config:
-        resource.deployment_config = deployment_config
+        resource.add_property_override("DeploymentConfig", deployment_config)
         resource.retain_all_variant_properties = True
         resource.exclude_retained_variant_properties = [
             Cfn.VariantPropertyProperty(variant_property_type=name)

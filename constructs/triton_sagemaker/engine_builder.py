@@ -8,9 +8,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from platform_facts.rules.bucket_keys import ENGINE_JOBS
 from triton_sagemaker.allow import Conditions, allow, allow_image_pulls
 from triton_sagemaker.build_project import BuildProject, denied_overrides
-from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
+from triton_sagemaker.model_bucket import ModelBucket
 from triton_sagemaker.triton_container import ContainerImage
 
 JOBS_WILDCARD_REASON = "Jobs and their results are named by their content."

@@ -9,20 +9,15 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from platform_facts.rules.bucket_keys import (
+    ENGINE_JOBS,
+    ENGINES,
+    HISTORY,
+    LISTS,
+    PUBLISHED,
+    RELEASES,
+)
 from triton_sagemaker.private_bucket import PrivateBucket
-
-ENGINE_JOBS = "engine-jobs/"
-"""Prefix of engine jobs: each job and its results are below its hash."""
-ENGINES, SOURCES = "engines/", "sources/"
-"""Prefixes of accepted engines, and of the sources of archives."""
-LISTS = "lists/"
-"""Prefix of the lists of archives that deliveries build for the moves of endpoints."""
-PUBLISHED = "published/"
-"""Prefix of published archives, below the prefix that an endpoint loads from."""
-HISTORY = "history/"
-"""Prefix of the records of deliveries and published models."""
-RELEASES = "releases/"
-"""Prefix of the releases that deliveries have deployed."""
 
 
 class ModelBucket(PrivateBucket):

@@ -9,6 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from platform_facts.rules.bucket_keys import ENGINE_JOBS, ENGINES, LISTS, SOURCES
 from platform_facts.rules.builds import BuildItem
 from platform_facts.rules.updates import BUILD_WAIT_MINUTES
 from triton_sagemaker.allow import Conditions, allow
@@ -16,7 +17,7 @@ from triton_sagemaker.build_project import BuildProject, denied_overrides
 from triton_sagemaker.engine_builder import EngineBuilder
 from triton_sagemaker.handler_function import LISTS_MB, handler_function, polled_provider
 from triton_sagemaker.list_asset import ListAsset
-from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, LISTS, SOURCES, ModelBucket
+from triton_sagemaker.model_bucket import ModelBucket
 
 IMAGE = (
     "public.ecr.aws/docker/library/python"

@@ -57,7 +57,7 @@ def rollback_alarms(
     `server_errors` adds an alarm for 5xx responses.
     """
     label = metrics.label
-    server, model = metrics.metric_server_error_rate(), metrics.metric_model_error_rate()
+    server, model = map(metrics.alarmed_metric, ("server_error_rate", "model_error_rate"))
     alarms = {
         "ServerErrors": (f"{label} answers with 5xx", server, SERVER_ERROR_RATE, 1, 1),
         # At night, an invalid request may be the only request of a minute.

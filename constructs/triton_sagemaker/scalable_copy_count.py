@@ -13,8 +13,7 @@ from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.component_metrics import ComponentMetrics
 from triton_sagemaker.problems import Problem, check
-from triton_sagemaker.scalable_count import ScalableCount
-from triton_sagemaker.target_tracking import Cooldowns
+from triton_sagemaker.scalable_count import Cooldowns, ScalableCount
 
 Cfn = scaling.CfnScalingPolicy
 
@@ -102,7 +101,7 @@ class ScalableCopyCount(ScalableCount):
             alarm_description=f"Adds a copy of {metrics.component_name} after a rejected request",
             comparison_operator=ABOVE,
             evaluation_periods=1,
-            metric=metrics.metric_no_capacity(),
+            metric=metrics.rejected_requests,
             threshold=1,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )

@@ -1,14 +1,21 @@
 """The base class of scalable targets."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, TypedDict
 
-from aws_cdk import IResolvable
+from aws_cdk import Duration, IResolvable
 from aws_cdk import aws_applicationautoscaling as scaling
 from constructs import Construct
 
+from platform_facts.rules.scaling import concurrency_tracking, target_tracking
 from triton_sagemaker.problems import Problem, prefix_problems
-from triton_sagemaker.target_tracking import Cooldowns, TrackingConfiguration, target_tracking
+
+
+class Cooldowns(TypedDict, total=False):
+    """Minimum times between two scaling activities in the same direction."""
+
+    scale_in_cooldown: Duration
+    scale_out_cooldown: Duration
 
 
 class ScalableCount(Construct):
@@ -67,17 +74,10 @@ class ScalableCount(Construct):
         construct_id: str,
         argument: str,
         metric: str,
-        value: float,
+        target: float | Mapping[str, float],
         cooldowns: Cooldowns,
     ) -> None:
-        """Add a policy that keeps a metric at a value."""
-        tracking = target_tracking(metric, value, self._dimensions, **cooldowns)
-        self._add_policy(construct_id, argument, metric, tracking)
-
-    def _add_policy(
-        self, construct_id: str, argument: str, metric: str, tracking: TrackingConfiguration
-    ) -> None:
-        """Add a target-tracking policy.
+        """Add a policy that keeps a metric at a target, or the concurrency at one for each type.
 
         The policy is an L1 construct, because the CDK's L2 would change the logical ID of a
         deployed policy, and the new policy could not replace the old one: "Only one
@@ -88,11 +88,19 @@ class ScalableCount(Construct):
             message = "called twice, but AWS allows one policy for each metric: call it once"
             self._checks.append(lambda: [Problem(argument, message)])
         self._metrics.add(metric)
-        scaling.CfnScalingPolicy(
+        names = {"scale_in_cooldown": "ScaleInCooldown", "scale_out_cooldown": "ScaleOutCooldown"}
+        durations: Mapping[str, Any] = cooldowns
+        seconds = {names[name]: duration.to_seconds() for name, duration in durations.items()}
+        tracking = (
+            concurrency_tracking(target, self._dimensions, seconds)
+            if isinstance(target, Mapping)
+            else target_tracking(metric, target, self._dimensions, seconds)
+        )
+        policy = scaling.CfnScalingPolicy(
             self,
             construct_id,
             policy_name=f"{self._name}-{construct_id}".replace("/", "-"),
             policy_type="TargetTrackingScaling",
             scaling_target_id=self._target_id,
-            target_tracking_scaling_policy_configuration=tracking,
         )
+        policy.add_property_override("TargetTrackingScalingPolicyConfiguration", tracking)

@@ -14,8 +14,7 @@ from platform_facts.rules.scaling import SCALING_TARGET_SHARE
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem, check
-from triton_sagemaker.scalable_count import ScalableCount
-from triton_sagemaker.target_tracking import Cooldowns, concurrency_tracking
+from triton_sagemaker.scalable_count import Cooldowns, ScalableCount
 from triton_sagemaker.variant import Variant
 
 
@@ -89,8 +88,7 @@ class ScalableInstanceCount(ScalableCount):
         self._add_check(argument, pools.check_concurrency_per_type, targets, types)
         for target in targets.values():
             self._add_check(argument, ranges.CONCURRENCY, target)
-        tracking = concurrency_tracking(targets, self._dimensions, **cooldowns)
-        self._add_policy(construct_id, argument, metric, tracking)
+        self._track(construct_id, argument, metric, targets, cooldowns)
 
     def scale_on_gpu_utilization(
         self,

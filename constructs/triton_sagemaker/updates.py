@@ -6,13 +6,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from aws_cdk import Duration
-from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import ranges, updates
-from platform_facts.rules.updates import MAX_UPDATE_SECONDS, TERMINATION_WAIT_SECONDS, UpdateTimes
+from platform_facts.rules.updates import UpdateTimes
 from triton_sagemaker.problems import Problem, check, reject_plain_values
 
-Cfn = sagemaker.CfnEndpoint
 FIVE_MINUTES = Duration.minutes(5)
 TEN_MINUTES = Duration.minutes(10)
 
@@ -25,49 +23,18 @@ class UpdatePolicy:
     @cached_property
     def times(self) -> UpdateTimes:
         """The parameters that determine the duration of an update."""
-        return UpdateTimes(strategy=self.strategy, termination_wait=TERMINATION_WAIT_SECONDS)
+        return UpdateTimes(strategy=self.strategy)
 
-    def _policy(self) -> dict[str, Any]:
-        """Return the update policy, a property of the DeploymentConfig."""
-        return {
-            "blue_green_update_policy": Cfn.BlueGreenUpdatePolicyProperty(
-                maximum_execution_timeout_in_seconds=self._timeout(),
-                termination_wait_in_seconds=TERMINATION_WAIT_SECONDS,
-                traffic_routing_configuration=Cfn.TrafficRoutingConfigProperty(
-                    type=self.strategy.upper().replace("-", "_"),
-                    # Optional in CloudFormation, required in the API that it calls.
-                    wait_interval_in_seconds=self.times.wait,
-                    **self._step(),
-                ),
-            )
-        }
-
-    def deployment_config(self, alarm_names: Sequence[str]) -> Cfn.DeploymentConfigProperty:
-        """Return the DeploymentConfig.
-
-        It does not depend on scaling, because each change of it causes an update.
-        """
-        return Cfn.DeploymentConfigProperty(
-            auto_rollback_configuration=Cfn.AutoRollbackConfigProperty(
-                alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]
-            ),
-            **self._policy(),
-        )
+    def deployment_config(self, alarm_names: Sequence[str]) -> dict[str, Any]:
+        """Return CloudFormation's DeploymentConfig."""
+        alarms = [{"AlarmName": name} for name in alarm_names]
+        return {"AutoRollbackConfiguration": {"Alarms": alarms}, **self.times.policies()}
 
     def problems(self) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""
         times = self.times
         problems = [*check(ranges.WAIT_SECONDS, times.wait)]
         yield from problems or check(updates.check_update, times)
-
-    def _timeout(self) -> int:
-        """Return the time limit of an update of any number of instances, in seconds."""
-        if self.times.percent < 1:  # invalid
-            return MAX_UPDATE_SECONDS
-        return min(MAX_UPDATE_SECONDS, self.times.max_seconds())
-
-    def _step(self) -> dict[str, Cfn.CapacitySizeProperty]:
-        return {}
 
 
 class AllAtOnce(UpdatePolicy):
@@ -89,17 +56,8 @@ class StepwiseUpdate(UpdatePolicy):
     @cached_property
     def times(self) -> UpdateTimes:
         """The parameters that determine the duration of an update."""
-        termination_wait = 0 if self.strategy == "rolling" else TERMINATION_WAIT_SECONDS
         wait = int(self.wait.to_seconds())
-        return UpdateTimes(
-            strategy=self.strategy,
-            percent=self.percent,
-            wait=wait,
-            termination_wait=termination_wait,
-        )
-
-    def _capacity(self) -> Cfn.CapacitySizeProperty:
-        return Cfn.CapacitySizeProperty(type="CAPACITY_PERCENT", value=self.percent)
+        return UpdateTimes(strategy=self.strategy, percent=self.percent, wait=wait)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,17 +73,11 @@ class Canary(StepwiseUpdate):
     percent: int = 10
     wait: Duration = TEN_MINUTES
 
-    def _step(self) -> dict[str, Cfn.CapacitySizeProperty]:
-        return {"canary_size": self._capacity()}
-
 
 class Linear(StepwiseUpdate):
     """Blue/green: steps of `percent` of the capacity, 10 to 50, with `wait` between them."""
 
     strategy = "linear"
-
-    def _step(self) -> dict[str, Cfn.CapacitySizeProperty]:
-        return {"linear_step_size": self._capacity()}
 
 
 class Rolling(StepwiseUpdate):
@@ -135,12 +87,3 @@ class Rolling(StepwiseUpdate):
     """
 
     strategy = "rolling"
-
-    def _policy(self) -> dict[str, Any]:
-        return {
-            "rolling_update_policy": Cfn.RollingUpdatePolicyProperty(
-                maximum_batch_size=self._capacity(),
-                maximum_execution_timeout_in_seconds=self._timeout(),
-                wait_interval_in_seconds=self.times.wait,
-            )
-        }

@@ -7,8 +7,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from delivery.aws import DENIED, endpoint_description, failure_reason
+from delivery.aws import DENIED, failure_reason
 from delivery.preflight.account import Account, CheckFinding, ok, refused, unknown
+from plan.deployed import endpoint_description
 
 ALL_INSTANCES = "Number of instances across active endpoints"
 """The quota on the instances of all endpoints, named as in CreateEndpoint's errors

@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import HIGH, LOW, AlarmState, alarm_names
 from local_sagemaker.autoscaling.scaled_capacity import ScaledCapacity, read_capacity, set_capacity
-from local_sagemaker.autoscaling.scaling_checks import TRACKING_CONFIGURATION
-from local_sagemaker.autoscaling.step_scaling import (
-    STEP_CONFIGURATION,
-    STEP_SCALING,
-    step_adjustment,
-)
-from local_sagemaker.autoscaling.store import RegisteredTarget, ScalingStep, Store
+from local_sagemaker.autoscaling.step_scaling import step_adjustment
 from local_sagemaker.autoscaling.target_tracking import (
     Decision,
     PolicyState,
     at_maximum,
     decide,
 )
-from local_sagemaker.autoscaling.targets import Record, TargetKey
+from local_sagemaker.autoscaling.targets import (
+    STEP_CONFIGURATION,
+    STEP_SCALING,
+    TRACKING_CONFIGURATION,
+    Record,
+    RegisteredTarget,
+    ScalingStep,
+    Store,
+    TargetKey,
+)
 from local_sagemaker.errors import ApiError
 
 if TYPE_CHECKING:

@@ -3,23 +3,31 @@
 import copy
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, alarms_member
-from local_sagemaker.autoscaling.describe_filters import describe
 from local_sagemaker.autoscaling.scaled_capacity import read_capacity
 from local_sagemaker.autoscaling.scaler import Scaler
-from local_sagemaker.autoscaling.scaling_checks import check_action, check_limits, check_policy
 from local_sagemaker.autoscaling.schedules import parse
-from local_sagemaker.autoscaling.step_scaling import STEP_CONFIGURATION
-from local_sagemaker.autoscaling.store import RegisteredTarget, Store
-from local_sagemaker.autoscaling.targets import Record, TargetKey, autoscaling_arn, target_arn
+from local_sagemaker.autoscaling.targets import (
+    KEY_MEMBERS,
+    STEP_CONFIGURATION,
+    STEP_SCALING,
+    TRACKING_CONFIGURATION,
+    Record,
+    RegisteredTarget,
+    Store,
+    TargetKey,
+    autoscaling_arn,
+    target_arn,
+)
 from local_sagemaker.dashboard_events import OnEvent, ignore_event
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, invalid
+from local_sagemaker.paging import page
 
 if TYPE_CHECKING:
     from local_sagemaker.sagemaker.component_operations import HostingOperations
@@ -34,6 +42,24 @@ ROLE = (
 )
 """Default role of a target: the service-linked role (Application Auto Scaling user guide,
 application-auto-scaling-service-linked-roles)."""
+
+_FILTERED_MEMBERS = {
+    "PolicyNames": "PolicyName",
+    "ResourceIds": "ResourceId",
+    "ScheduledActionNames": "ScheduledActionName",
+}
+"""Member of a request with allowed values -> member of a record; an empty list allows all."""
+
+
+_ORDER = {
+    "ScalableTargets": ("CreationTime", "ScalableTargetARN"),
+    "ScalingPolicies": ("CreationTime", "PolicyARN"),
+    "ScheduledActions": ("CreationTime", "ScheduledActionARN"),
+    "ScalingActivities": ("StartTime", "ActivityId"),
+}
+_PAGE_SIZES = {"ScalingPolicies": 10}
+_PAGE_SIZE = 50
+"""Default, and maximum, of MaxResults; source: the API references of the Describe operations."""
 
 
 class AutoScaling:
@@ -63,28 +89,11 @@ class AutoScaling:
             speed=speed,
             clock=clock,
         )
-        self.service = JsonService(
-            "application-autoscaling",
-            {
-                "RegisterScalableTarget": self.register,
-                "DeregisterScalableTarget": self.deregister,
-                "DescribeScalableTargets": self.describe_targets,
-                "PutScalingPolicy": self.put_policy,
-                "DeleteScalingPolicy": self.delete_policy,
-                "DescribeScalingPolicies": self.describe_policies,
-                "PutScheduledAction": self.put_action,
-                "DeleteScheduledAction": self.delete_action,
-                "DescribeScheduledActions": self.describe_actions,
-                "DescribeScalingActivities": self.describe_activities,
-                "ListTagsForResource": self.list_tags,
-                "TagResource": self.tag,
-                "UntagResource": self.untag,
-            },
-        )
+        self.service = JsonService("application-autoscaling", self)
 
     # Targets
 
-    def register(self, request: Record) -> Record:
+    def register_scalable_target(self, request: Record) -> Record:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
         key = TargetKey.from_request(request)
         with self._store.lock:
@@ -97,7 +106,7 @@ class AutoScaling:
                 **{name: value for name, value in request.items() if name != "Tags"},
             }
             record["SuspendedState"] = {**SUSPENDED, **record["SuspendedState"]}
-            check_limits(record)
+            _check_limits(record)
             read_capacity(self._hosting, key)  # raises if the resource does not exist
             if registered and "Tags" in request:
                 raise invalid(
@@ -122,7 +131,7 @@ class AutoScaling:
             keys = (key for key in self._store.targets if key.endpoint == endpoint)
             return {key.variant for key in keys if key.variant}
 
-    def deregister(self, request: Record) -> Record:
+    def deregister_scalable_target(self, request: Record) -> Record:
         """DeregisterScalableTarget, which deletes the target's policies and scheduled actions."""
         # The word of moto's applicationautoscaling/models.py; other operations have another.
         self._remove(self._store.find(request, missing="found"))
@@ -140,17 +149,17 @@ class AutoScaling:
         for policy in target.policies.values():
             self._delete_alarms(policy)
 
-    def list_tags(self, request: Record) -> Record:
+    def list_tags_for_resource(self, request: Record) -> Record:
         """ListTagsForResource."""
         return {"Tags": self._by_arn(request["ResourceARN"]).tags}
 
-    def tag(self, request: Record) -> Record:
+    def tag_resource(self, request: Record) -> Record:
         """TagResource: add or overwrite tags."""
         target = self._by_arn(request["ResourceARN"])
         target.tags = {**target.tags, **request["Tags"]}
         return {}
 
-    def untag(self, request: Record) -> Record:
+    def untag_resource(self, request: Record) -> Record:
         """UntagResource; ignores keys that do not exist."""
         target, keys = self._by_arn(request["ResourceARN"]), request["TagKeys"]
         target.tags = {key: value for key, value in target.tags.items() if key not in keys}
@@ -165,7 +174,7 @@ class AutoScaling:
 
     # Policies
 
-    def put_policy(self, request: Record) -> Record:
+    def put_scaling_policy(self, request: Record) -> Record:
         """PutScalingPolicy, which creates the alarms of a target tracking policy.
 
         A second policy with the same metric is rejected: "provided that each of them uses a
@@ -175,7 +184,7 @@ class AutoScaling:
             target, name = self._store.find(request), request["PolicyName"]
             policy = target.policies.get(name) or self._new_policy(target.key, name)
             policy = {**policy, **request}
-            check_policy(target, policy)
+            _check_policy(target, policy)
             alarms = [] if STEP_CONFIGURATION in policy else alarm_requests(target.key, policy)
             policy["Alarms"] = alarms_member(alarms)
             target.policies[name] = policy
@@ -183,7 +192,7 @@ class AutoScaling:
             self._cloudwatch.put_metric_alarm(**alarm)
         return {"PolicyARN": policy["PolicyARN"], "Alarms": policy["Alarms"]}
 
-    def delete_policy(self, request: Record) -> Record:
+    def delete_scaling_policy(self, request: Record) -> Record:
         """DeleteScalingPolicy, which deletes the policy's alarms."""
         key, name = TargetKey.from_request(request), request["PolicyName"]
         with self._store.lock:
@@ -207,12 +216,12 @@ class AutoScaling:
 
     # Scheduled actions
 
-    def put_action(self, request: Record) -> Record:
+    def put_scheduled_action(self, request: Record) -> Record:
         """PutScheduledAction; an existing action keeps the members that the request omits."""
         with self._store.lock:
             target, name = self._store.find(request), request["ScheduledActionName"]
             action = {**(target.actions.get(name) or self._new_action(target.key, name)), **request}
-            check_action(action)
+            _check_action(action)
             try:
                 schedule = parse(
                     action["Schedule"],
@@ -225,7 +234,7 @@ class AutoScaling:
             target.actions[name], target.schedules[name] = action, schedule
         return {}
 
-    def delete_action(self, request: Record) -> Record:
+    def delete_scheduled_action(self, request: Record) -> Record:
         """DeleteScheduledAction."""
         key, name = TargetKey.from_request(request), request["ScheduledActionName"]
         with self._store.lock:
@@ -246,22 +255,90 @@ class AutoScaling:
 
     # Describe operations
 
-    def describe_targets(self, request: Record) -> Record:
+    def describe_scalable_targets(self, request: Record) -> Record:
         """DescribeScalableTargets."""
-        return describe("ScalableTargets", [target.record for target in self.targets()], request)
+        return _describe("ScalableTargets", [target.record for target in self.targets()], request)
 
-    def describe_policies(self, request: Record) -> Record:
+    def describe_scaling_policies(self, request: Record) -> Record:
         """DescribeScalingPolicies."""
         records = [policy for target in self.targets() for policy in target.policies.values()]
-        return describe("ScalingPolicies", records, request)
+        return _describe("ScalingPolicies", records, request)
 
-    def describe_actions(self, request: Record) -> Record:
+    def describe_scheduled_actions(self, request: Record) -> Record:
         """DescribeScheduledActions."""
         records = [action for target in self.targets() for action in target.actions.values()]
-        return describe("ScheduledActions", records, request)
+        return _describe("ScheduledActions", records, request)
 
-    def describe_activities(self, request: Record) -> Record:
+    def describe_scaling_activities(self, request: Record) -> Record:
         """DescribeScalingActivities, the latest first."""
         not_scaled = request.get("IncludeNotScaledActivities", False)
         activities = self._activities.all(not_scaled=not_scaled)
-        return describe("ScalingActivities", activities, request)
+        return _describe("ScalingActivities", activities, request)
+
+
+def _check_limits(target: Record) -> None:
+    """Raise `ApiError` unless a target has both limits, and the minimum is not above the maximum.
+
+    Both are "required when registering a new scalable target" (API reference).
+    """
+    for member in ("MinCapacity", "MaxCapacity"):
+        if member not in target:
+            raise invalid(f"A new scalable target needs {member}.")
+    if target["MinCapacity"] > target["MaxCapacity"]:
+        # Before the resource is searched: badmintoncryer/cdk-preflight, which asked AWS.
+        raise invalid("Maximum capacity cannot be less than minimum capacity")
+
+
+def _check_policy(target: RegisteredTarget, policy: Record) -> None:
+    """Raise `ApiError` without a configuration, or for a metric that another policy tracks.
+
+    Source of the second message: gravitational/teleport, lib/backend/dynamo.
+    """
+    is_stepped = policy.get("PolicyType") == STEP_SCALING
+    member = STEP_CONFIGURATION if is_stepped else TRACKING_CONFIGURATION
+    if member not in policy:
+        raise invalid(f"A policy of type {policy.get('PolicyType')} needs a {member}.")
+    if is_stepped:
+        return
+    other_policies = (
+        other for name, other in target.policies.items() if name != policy["PolicyName"]
+    )
+    if any(_metric(other) == _metric(policy) for other in other_policies):
+        raise invalid(
+            "Only one TargetTrackingScaling policy for a given metric specification is allowed."
+        )
+
+
+def _metric(policy: Record) -> tuple[Any, ...]:
+    configuration = policy.get(TRACKING_CONFIGURATION, {})
+    members = ("PredefinedMetricSpecification", "CustomizedMetricSpecification")
+    return tuple(configuration.get(member) for member in members)
+
+
+def _check_action(action: Record) -> None:
+    """Raise `ApiError` for missing members of a scheduled action; the messages have no source."""
+    for member in ("Schedule", "ScalableTargetAction"):
+        if member not in action:
+            raise invalid(f"A new scheduled action needs {member}.")
+
+
+def _describe(name: str, records: Iterable[Record], request: Record) -> Record:
+    """Return the response of a Describe operation: one page of records, activities latest first."""
+    allowed = {
+        **{name: [request[name]] for name in KEY_MEMBERS if name in request},
+        **{name: request[key] for key, name in _FILTERED_MEMBERS.items() if request.get(key)},
+    }
+    time, identifier = _ORDER[name]
+    records_page, next_token = page(
+        (
+            record
+            for record in records
+            if all(record[member] in values for member, values in allowed.items())
+        ),
+        request,
+        key=lambda record: (record[time], record[identifier]),
+        size=_PAGE_SIZES.get(name, _PAGE_SIZE),
+        descending=name == "ScalingActivities",
+        error_code="InvalidNextTokenException",
+    )
+    return {name: records_page, **next_token}

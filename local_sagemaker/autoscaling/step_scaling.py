@@ -8,10 +8,7 @@ import math
 from collections.abc import Mapping
 
 from local_sagemaker.autoscaling.alarms import AlarmState
-from local_sagemaker.autoscaling.targets import Record
-
-STEP_SCALING = "StepScaling"
-STEP_CONFIGURATION = "StepScalingPolicyConfiguration"
+from local_sagemaker.autoscaling.targets import STEP_CONFIGURATION, Record
 
 
 def step_adjustment(policy: Record, states: Mapping[str, AlarmState]) -> tuple[int, str]:

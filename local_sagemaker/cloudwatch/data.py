@@ -6,6 +6,30 @@ from typing import Any
 Record = dict[str, Any]
 
 
+def patch(cloudwatch: Any) -> None:
+    """Let ministack's GetMetricData label a metric with its name, and return Messages.
+
+    Source: localstack/localstack, tests/aws/services/cloudwatch/test_cloudwatch.snapshot.json,
+    test_get_metric_with_no_results. This patches private names of the pinned version.
+    """
+    get_metric_data, cbor_ok, json_ok = (
+        cloudwatch._get_metric_data, cloudwatch._cbor_ok, cloudwatch._json_ok
+    )  # fmt: skip
+
+    def get_with_labels(params: Record, body: Record, is_cbor: bool, is_json: bool = False) -> Any:
+        for query in body.get("MetricDataQueries", []):
+            if "MetricStat" in query:
+                query.setdefault("Label", query["MetricStat"]["Metric"]["MetricName"])
+        return get_metric_data(params, body, is_cbor, is_json)
+
+    def with_messages(content: Record) -> Record:
+        return {**content, "Messages": []} if "MetricDataResults" in content else content
+
+    cloudwatch._get_metric_data = get_with_labels
+    cloudwatch._cbor_ok = lambda content: cbor_ok(with_messages(content))
+    cloudwatch._json_ok = lambda content: json_ok(with_messages(content))
+
+
 def statistic_by_period(
     cloudwatch: Any, metric: Record, *, width: float, first: int, last: int, statistic: str = ""
 ) -> dict[int, float]:

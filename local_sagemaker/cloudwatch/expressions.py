@@ -6,7 +6,7 @@ CloudWatch user guide, using-metric-math, "Using IF expressions".
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,12 +26,16 @@ _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], float]] = {
 """Operators of metric math; their syntax is the same in Python."""
 
 
+Value = Callable[[Mapping[str, float | None]], float | None]
+"""A part of an expression: a function of the metrics' values in one period."""
+
+
 @dataclass(frozen=True)
 class Expression:
     """A parsed expression, whose `metrics` by id have the members of an alarm."""
 
     metrics: Mapping[str, Record]
-    root: ast.expr
+    value: Value
 
     @classmethod
     def parse(cls, queries: Sequence[Record]) -> "Expression":
@@ -48,22 +52,19 @@ class Expression:
         }
         texts = [query["Expression"] for query in queries if "Expression" in query]
         listed = " and ".join(texts) or "none"
-        unsupported = ValueError(
-            "The local SageMaker computes one expression of metrics, numbers, + - * /, "
-            f"comparisons, IF and FILL(metric, number), not {listed}."
-        )
         try:
-            (text,) = texts
-            root = ast.parse(text, mode="eval").body
+            (text,) = texts if metrics else []
+            value = _compile(ast.parse(text, mode="eval").body, metrics)
         except (SyntaxError, ValueError):
-            raise unsupported from None
-        if not metrics or not _is_supported(root, metrics):
-            raise unsupported
-        if len({metric["Period"] for metric in metrics.values()}) > 1:
+            raise ValueError(
+                "The local SageMaker computes one expression of metrics, numbers, + - * /, "
+                f"comparisons, IF and FILL(metric, number), not {listed}."
+            ) from None
+        if len({metric["Period"] for metric in metrics.values()}) != 1:
             raise ValueError(
                 f"The local SageMaker evaluates {listed} only if its metrics have the same period."
             )
-        return cls(metrics, root)
+        return cls(metrics, value)
 
     @property
     def period(self) -> int:
@@ -76,72 +77,55 @@ class Expression:
         `data` are the values of each metric by id.
         """
         values = {
-            period: _value(self.root, {name: values.get(period) for name, values in data.items()})
+            period: self.value({name: values.get(period) for name, values in data.items()})
             for period in periods
         }
         return {period: value for period, value in values.items() if value is not None}
 
 
-def _is_supported(node: ast.expr, metrics: Mapping[str, Record]) -> bool:
-    """Return whether `_value` supports an expression."""
-    match node:
-        case ast.Constant(value=int() | float()):
-            return True
-        case ast.Name(id=name):
-            return name in metrics
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return _is_supported(inner, metrics)
-        case ast.BinOp(left=left, op=operation, right=right):
-            operands = [left, right]
-        case ast.Compare(left=left, ops=[operation], comparators=[right]):
-            operands = [left, right]
-        case ast.Call(func=ast.Name(id="FILL"), args=[ast.Name(), filler] as operands, keywords=[]):
-            return not _names(filler) and all(
-                _is_supported(operand, metrics) for operand in operands
-            )
-        case ast.Call(func=ast.Name(id="IF"), args=[_, _, _] as operands, keywords=[]):
-            return all(_is_supported(operand, metrics) for operand in operands)
-        case _:
-            return False
-    return type(operation) in _OPERATORS and all(
-        _is_supported(operand, metrics) for operand in operands
-    )
-
-
-def _names(node: ast.AST) -> list[str]:
-    return [descendant.id for descendant in ast.walk(node) if isinstance(descendant, ast.Name)]
-
-
-def _value(node: Any, data: Mapping[str, float | None]) -> float | None:
-    """Return the value of an expression in one period, or None.
+def _compile(node: ast.expr, metrics: Collection[str]) -> Value:
+    """Return the value of a node. Raise `ValueError` for a node that is not supported.
 
     In IF, a condition without data gives None, and a selected metric without data is 0. Without a
     source: a division by zero gives None, and FILL fills metrics that never had data.
     """
     match node:
         case ast.Constant(value=int() | float() as number):
-            return float(number)
-        case ast.Name(id=name):
-            return data[name]
-        case ast.UnaryOp(operand=operand):
-            value = _value(operand, data)
-            return None if value is None else -value
-        case ast.Call(func=ast.Name(id="FILL"), args=[metric, filler]):
-            value = _value(metric, data)
-            return _value(filler, data) if value is None else value
-        case ast.Call(args=[condition, if_true, if_false]):
-            is_true = _value(condition, data)
-            if is_true is None:
-                return None
-            return _value(if_true if is_true else if_false, data) or 0.0
+            return lambda _: float(number)
+        case ast.Name(id=name) if name in metrics:
+            return lambda data: data[name]
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            zero = ast.Constant(0.0)
+            return _compile(ast.BinOp(left=zero, op=ast.Sub(), right=inner), metrics)
+        case ast.Call(func=ast.Name(id="FILL"), args=[ast.Name() as metric, filler], keywords=[]):
+            measured, fill = _compile(metric, metrics), _compile(filler, ())
+            return lambda data: fill(data) if measured(data) is None else measured(data)
+        case ast.Call(func=ast.Name(id="IF"), args=[_, _, _] as arguments, keywords=[]):
+            condition, if_true, if_false = (_compile(each, metrics) for each in arguments)
+            return lambda data: (
+                None
+                if (is_true := condition(data)) is None
+                else (if_true if is_true else if_false)(data) or 0.0
+            )
         case ast.BinOp(left=left, op=operation, right=right):
-            operands = left, right
+            return _calculation(operation, _compile(left, metrics), _compile(right, metrics))
         case ast.Compare(left=left, ops=[operation], comparators=[right]):
-            operands = left, right
-    first, second = (_value(operand, data) for operand in operands)
-    if first is None or second is None or (isinstance(operation, ast.Div) and not second):
-        return None
-    return float(_OPERATORS[type(operation)](first, second))
+            return _calculation(operation, _compile(left, metrics), _compile(right, metrics))
+    raise ValueError(ast.unparse(node))
+
+
+def _calculation(operation: ast.AST, left: Value, right: Value) -> Value:
+    """Return an operation on two values; it has no value if one is missing."""
+    if type(operation) not in _OPERATORS:
+        raise ValueError(type(operation).__name__)
+
+    def calculate(data: Mapping[str, float | None]) -> float | None:
+        first, second = left(data), right(data)
+        if first is None or second is None or (isinstance(operation, ast.Div) and not second):
+            return None
+        return float(_OPERATORS[type(operation)](first, second))
+
+    return calculate
 
 
 def patch(cloudwatch: Any, provisioners: Any) -> None:

@@ -70,19 +70,9 @@ class CodeBuild:
         ] = {}  # with request, and its time
         self._numbers: Counter[str] = Counter()
         self._projects = Projects(clock)
-        self.service = JsonService(
-            "codebuild",
-            {
-                **self._projects.operations,
-                "StartBuild": self.start,
-                "BatchGetBuilds": self.batch_get,
-                "StopBuild": self.stop_build,
-                "ListBuilds": lambda _: {"ids": self._ids()},
-                "ListBuildsForProject": self.list_builds_for_project,
-            },
-        )
+        self.service = JsonService("codebuild", self, self._projects)
 
-    def start(self, request: Record) -> Record:
+    def start_build(self, request: Record) -> Record:
         """StartBuild. A repeated idempotencyToken returns the build of the first request."""
         project = self._projects.get(request["projectName"])
         with self._lock:
@@ -100,7 +90,7 @@ class CodeBuild:
         threading.Thread(target=build.run, daemon=True).start()
         return response
 
-    def batch_get(self, request: Record) -> Record:
+    def batch_get_builds(self, request: Record) -> Record:
         """BatchGetBuilds."""
         with self._lock:
             existing = [name for name in request["ids"] if name in self._builds]
@@ -117,6 +107,10 @@ class CodeBuild:
             raise ApiError("ResourceNotFoundException", f"Build cannot be found: {request['id']}")
         build.stopping.set()
         return {"build": build.record}
+
+    def list_builds(self, _: Record) -> Record:
+        """ListBuilds, the newest first."""
+        return {"ids": self._ids()}
 
     def list_builds_for_project(self, request: Record) -> Record:
         """ListBuildsForProject, the newest first."""

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from local_sagemaker.api import Operation
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 
@@ -53,13 +52,6 @@ class Projects:
         self._clock = clock
         self._lock = threading.Lock()
         self._projects: dict[str, Record] = {}
-        self.operations: dict[str, Operation] = {
-            "BatchGetProjects": self._batch_get,
-            "CreateProject": self._create,
-            "DeleteProject": self._delete,
-            "ListProjects": lambda _: {"projects": sorted(self._projects)},
-            "UpdateProject": self._update,
-        }
 
     def get(self, name: str) -> Record:
         """Return a project's settings. Raise `ApiError` if it does not exist."""
@@ -68,7 +60,12 @@ class Projects:
                 raise ApiError("ResourceNotFoundException", f"Project cannot be found: {arn(name)}")
             return copy.deepcopy(self._projects[name])
 
-    def _create(self, request: Record) -> Record:
+    def list_projects(self, _: Record) -> Record:
+        """ListProjects."""
+        return {"projects": sorted(self._projects)}
+
+    def create_project(self, request: Record) -> Record:
+        """CreateProject."""
         name, now = request["name"], self._clock()
         with self._lock:
             if name in self._projects:
@@ -77,7 +74,8 @@ class Projects:
             members = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
             return self._store({**request, **members, "lastModified": now})
 
-    def _update(self, request: Record) -> Record:
+    def update_project(self, request: Record) -> Record:
+        """UpdateProject."""
         project = self.get(request["name"])
         with self._lock:
             return self._store({**project, **request, "lastModified": self._clock()})
@@ -87,13 +85,14 @@ class Projects:
         self._projects[project["name"]] = project
         return {"project": copy.deepcopy(project)}
 
-    def _delete(self, request: Record) -> Record:
-        """Delete a project; its builds remain (API, DeleteProject)."""
+    def delete_project(self, request: Record) -> Record:
+        """DeleteProject; the builds of the project remain (API, DeleteProject)."""
         with self._lock:
             self._projects.pop(request["name"], None)
         return {}
 
-    def _batch_get(self, request: Record) -> Record:
+    def batch_get_projects(self, request: Record) -> Record:
+        """BatchGetProjects."""
         names = [name.rpartition("/")[2] for name in request["names"]]  # ARNs are accepted too
         with self._lock:
             existing = [self._projects[name] for name in names if name in self._projects]

@@ -31,9 +31,6 @@ REST_ACTIONS = {"GET /2016-08-19/account-settings": "lambda:GetAccountSettings"}
 ACTION_PREFIXES = {"monitoring": "cloudwatch"}
 """Signing name -> prefix of IAM actions (service authorization reference)."""
 
-ACCOUNT_SETTINGS = "/2016-08-19/account-settings"
-"""Path of Lambda's GetAccountSettings (its API reference), which ministack's table lacks."""
-
 
 class RecordedCall(NamedTuple):
     """A caller with an IAM action and a resource ARN or `*`."""
@@ -109,32 +106,18 @@ def _permissions(
     service = signature[1] if signature else ""
     if service == "sagemaker" and (invocation := INVOKED_ENDPOINT.match(path)):
         return [("sagemaker:InvokeEndpoint", _arn("sagemaker", f"endpoint/{invocation[1]}"))]
-    if service == "lambda" and path == ACCOUNT_SETTINGS:
-        return [("lambda:GetAccountSettings", "*")]
-    if "x-amz-target" in headers:
-        operation = headers["x-amz-target"].rpartition(".")[2]
-        if operation == "TransactWriteItems":
-            return _transaction_permissions(_json(body))
-        action = f"{ACTION_PREFIXES.get(service, service)}:{operation}"
-        return [(action, _resource_arn(service, _json(body)))]
     parameters = {**_parameters(body), **_parameters(query.encode())}
     request = (method, unquote(path), headers, body, parameters)
+    resource = iam_actions.extract_resource_arn(service, *request, REGION, ACCOUNT)
+    if "x-amz-target" in headers:
+        operation = headers["x-amz-target"].rpartition(".")[2]
+        action = f"{ACTION_PREFIXES.get(service, service)}:{operation}"
+        items = iam_actions.dynamodb_transaction_checks(action, body, REGION, ACCOUNT)
+        return items or [(action, _resource_arn(service, _json(body)) or resource)]
     action = REST_ACTIONS.get(f"{method} {path.rstrip('/')}", "")
     action = action or iam_actions.extract_iam_action(service, *request)
-    resource = iam_actions.extract_resource_arn(service, *request, REGION, ACCOUNT)
     additional = iam_actions.s3_additional_checks(*request) if service == "s3" else []
     return [(action or f"{service}:{method}", resource), *additional]
-
-
-def _transaction_permissions(request: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the actions of a transaction (DynamoDB developer guide, transaction-apis-iam)."""
-    return sorted(
-        {
-            (f"dynamodb:{kind}Item", _resource_arn("dynamodb", write))
-            for item in request["TransactItems"]
-            for kind, write in item.items()
-        }
-    )
 
 
 def _json(body: bytes) -> dict[str, Any]:
@@ -153,41 +136,31 @@ def _as_text(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode("latin-1")
 
 
-def _resource_arn(service: str, request: dict[str, Any]) -> str:
-    """Return the ARN of the resource in a JSON request (service authorization reference)."""
+def _resource_arn(service: str, request: dict[str, Any]) -> str | None:
+    """Return the ARN of a resource that ministack does not read from a JSON request.
+
+    Source: service authorization reference.
+    """
     match service, request:
         case "sagemaker", _:
             for field, kind in SAGEMAKER_RESOURCES.items():
                 if field in request:
                     return _arn(service, f"{kind}/{request[field]}")
             return str(request.get("ResourceArn", "*"))
-        case "codebuild", {"projectName": project}:
-            return _arn(service, f"project/{project}")
         case "codebuild", {"names": [project, *_]}:
             return _arn(service, f"project/{project.rpartition('/')[2]}")
         case "codebuild", {"ids": [build, *_]} | {"id": build}:
             return _arn(service, f"project/{build.partition(':')[0]}")
-        case "dynamodb", {"TableName": table, "IndexName": index}:
-            return _arn(service, f"table/{table}/index/{index}")
-        case "dynamodb", {"TableName": table}:
-            return _arn(service, f"table/{table}")
-        case "dynamodb", {"RequestItems": dict(tables)} if len(tables) == 1:
-            return _arn(service, f"table/{next(iter(tables))}")
-        case "ecr", {"repositoryName": name}:
-            registry = request.get("registryId", ACCOUNT)
+        case "ecr", {"repositoryName": name, "registryId": registry}:
             return f"arn:aws:ecr:{REGION}:{registry}:repository/{name}"
-        case "kms", {"KeyId": key}:
-            return str(key) if str(key).startswith("arn:") else _arn(service, f"key/{key}")
-        case "ssm", {"Name": name} | {"Path": name} | {"ResourceId": name}:
-            return _arn(service, f"parameter{name}")
+        case "ssm", {"Path": path}:
+            return _arn(service, f"parameter{path}")
         case "logs", {"logGroupName": group}:
             stream = request.get("logStreamName", "")
             return _arn(service, f"log-group:{group}:log-stream:{stream}")
-        case "states", {"stateMachineArn": machine}:
-            return str(machine)
         case _, {"ResourceArn": arn} | {"resourceArn": arn}:
             return str(arn)
-    return "*"
+    return None
 
 
 def _arn(service: str, resource: str) -> str:

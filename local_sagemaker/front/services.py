@@ -12,6 +12,7 @@ from botocore import xform_name
 from botocore.config import Config
 
 from local_sagemaker import settings
+from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.scaler import INTERVAL_SECONDS as SCALING_SECONDS
 from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.clock import Clock, Ticker
@@ -29,7 +30,7 @@ from local_sagemaker.hosting.memory_limit import MemoryLimit
 from local_sagemaker.hosting.pools import Capacities
 from local_sagemaker.metrics.instances import INTERVAL_SECONDS, InstanceMetrics
 from local_sagemaker.metrics.metric_buffer import MetricBuffer
-from local_sagemaker.metrics.models import model_step_recorder
+from local_sagemaker.metrics.models import add_model_step
 from local_sagemaker.metrics.publisher import Publisher
 from local_sagemaker.prerequisites import TritonInstallation
 from local_sagemaker.quotas import AccountQuotas, configured_quotas
@@ -38,9 +39,8 @@ from local_sagemaker.sagemaker.capture import CaptureWriter
 from local_sagemaker.sagemaker.component_operations import SCALE_SECONDS, HostingOperations
 from local_sagemaker.sagemaker.invocations import Invocations
 from local_sagemaker.sagemaker.roles import is_assumable
-from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.watch.events import Events
-from local_sagemaker.watch.models import model_event_reporter
+from local_sagemaker.watch.models import model_event
 from local_sagemaker.watch.rates import Traffic
 from local_sagemaker.watch.state import StateReader
 from local_sagemaker.watch.web_app import DashboardApp
@@ -86,11 +86,10 @@ class Services:
         cloudwatch, speed = client("cloudwatch"), settings.speed()
         quotas, max_processes = AccountQuotas(configured_quotas()), settings.max_processes()
         metrics, events, traffic = MetricBuffer(speed), Events(), Traffic()
-        record_metrics, add_event = model_step_recorder(metrics), model_event_reporter(events.add)
 
         def report_model_step(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
-            record_metrics(endpoint, variant, step)
-            add_event(endpoint, variant, instance, step)
+            add_model_step(metrics, endpoint, variant, step)
+            events.add(model_event(endpoint, variant, instance, step))
 
         logs = ContainerLogs(client("logs", "endpoint"))
         stops.callback(logs.stop)
@@ -147,7 +146,8 @@ class Services:
         )
         self.dashboard = DashboardApp(state_reader.state)
         self.control_planes = (
-            control_plane(hosting), scaling.service, codebuild.service, quotas.service, registries()
+            JsonService("sagemaker", hosting, hosting.tags),
+            scaling.service, codebuild.service, quotas.service, registries(),
         )  # fmt: skip
         instances = InstanceMetrics(hosting.fleets, metrics, speed=speed)
         call_every(INTERVAL_SECONDS, Publisher(metrics, cloudwatch).publish, speed)

@@ -3,35 +3,21 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from typing import Any, Protocol
 
-
-class ModelStepKind(Enum):
-    """The kind of a step. Names with -ING mark a start, the others a completed step.
-
-    FAIL is a failure. DELETE is the deletion of an unloaded model's files from the volume.
-    """
-
-    DOWNLOADING = auto()
-    DOWNLOAD = auto()
-    LOADING = auto()
-    LOAD = auto()
-    UNLOADING = auto()
-    UNLOAD = auto()
-    DELETE = auto()
-    FAIL = auto()
+from local_sagemaker.dashboard_events import EventKind
 
 
 @dataclass(frozen=True)
 class ModelStep:
-    """A step of a target model.
+    """A step of a target model; `kind` is one of the kinds of models.
 
     `seconds` is the duration of a completed step, `bytes` the unpacked size of the model's files.
     `room_for` is the target model for which this model was evicted. `reason` explains a failure.
     """
 
-    kind: ModelStepKind
+    kind: EventKind
     target_model: str
     seconds: float = 0.0
     bytes: int = 0

@@ -129,7 +129,7 @@ def _create_server(
     shutil.rmtree(folder, ignore_errors=True)
     _delete_old_logs(host.folder)
     folder.mkdir(parents=True, exist_ok=True)  # rmtree fails for some files of models
-    definition = model.get("PrimaryContainer") or model["Containers"][0]
+    definition = model["PrimaryContainer"]
     if definition.get("Mode", "SingleModel") == "MultiModel":
         report = partial(host.report_model_step, *location)
         return _create_multi_model_server(host, folder, definition, capacity, report)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import time
+import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.archives import TooLargeError
 from local_sagemaker.hosting.capacity import MIB
@@ -19,7 +21,6 @@ from local_sagemaker.hosting.container import (
     Call,
     ModelStatus,
     ModelStep,
-    ModelStepKind,
     Phase,
     Report,
 )
@@ -125,10 +126,9 @@ class MultiModelContainer:
         Raise `ApiError` without a TargetModel.
         """
         if not target_model:
-            raise ApiError(
-                "ValidationError",
-                "TargetModel is a required input for inference on a multi-model endpoint.",
-            )
+            # Source of the message: aws/sagemaker-tensorflow-serving-container#166.
+            message = f"Request {uuid.uuid4()} is missing a target model header"
+            raise ApiError("ValidationError", message)
         model = self._models.pop(target_model, None)
         if model is None:
             model = _Model(f"/models/{model_hash(target_model)}/invoke")
@@ -198,7 +198,7 @@ class MultiModelContainer:
             await self._wait_until(lambda: target_model not in self._unloading)
             await self._load(target_model, model)
         except Exception as error:
-            self._report(ModelStep(ModelStepKind.FAIL, target_model, reason=str(error)))
+            self._report(ModelStep(EventKind.MODEL_FAILED, target_model, reason=str(error)))
             del self._models[target_model]  # the next invocation tries again
             raise
         else:
@@ -210,7 +210,7 @@ class MultiModelContainer:
         async with self._load_slot():
             await self._download(target_model)
             model.enter(Phase.LOADING)
-            self._report(ModelStep(ModelStepKind.LOADING, target_model))
+            self._report(ModelStep(EventKind.MODEL_LOADING, target_model))
             status, body = await self._try_load(target_model)
             is_concurrent = self._loading > 1
         if status == 507:
@@ -239,7 +239,7 @@ class MultiModelContainer:
             self._changed.set()
 
     async def _download(self, target_model: str) -> None:
-        self._report(ModelStep(ModelStepKind.DOWNLOADING, target_model))
+        self._report(ModelStep(EventKind.MODEL_DOWNLOADING, target_model))
         while True:
             started = time.monotonic()
             try:
@@ -252,7 +252,7 @@ class MultiModelContainer:
                     raise
             else:
                 if downloaded:
-                    self._report_completed(ModelStepKind.DOWNLOAD, target_model, started)
+                    self._report_completed(EventKind.MODEL_DOWNLOADED, target_model, started)
                 return
 
     async def _try_load(self, target_model: str) -> tuple[int, bytes]:
@@ -285,7 +285,7 @@ class MultiModelContainer:
             del self._sent[target_model]
             self._memory_changes += 1
         if status == 200:
-            self._report_completed(ModelStepKind.LOAD, target_model, started)
+            self._report_completed(EventKind.MODEL_LOADED, target_model, started)
             if problem := await self._make_room(target_model):
                 await self._send_unload(target_model)
                 return 507, problem.encode()
@@ -303,7 +303,7 @@ class MultiModelContainer:
             self._changed.set()
 
     def _report_completed(
-        self, step: ModelStepKind, target_model: str, started: float, **details: Any
+        self, step: EventKind, target_model: str, started: float, **details: Any
     ) -> None:
         """Report a completed step."""
         seconds, size = time.monotonic() - started, self._store.sizes().get(target_model, 0)
@@ -442,7 +442,7 @@ class MultiModelContainer:
         self._unloading[target] = None
         await self._store.delete(target)
         self._remove_unloading(target)
-        self._report(ModelStep(ModelStepKind.DELETE, target, room_for=room_for))
+        self._report(ModelStep(EventKind.MODEL_DELETED, target, room_for=room_for))
         return True
 
     def _remove_unloading(self, target_model: str) -> None:
@@ -452,7 +452,7 @@ class MultiModelContainer:
         self._changed.set()
 
     async def _send_unload(self, target_model: str, room_for: str | None = None) -> None:
-        self._report(ModelStep(ModelStepKind.UNLOADING, target_model, room_for=room_for))
+        self._report(ModelStep(EventKind.MODEL_UNLOADING, target_model, room_for=room_for))
         try:
             async with self._model_request("DELETE", MAX_CONCURRENT_UNLOADS):
                 started = time.monotonic()
@@ -464,11 +464,13 @@ class MultiModelContainer:
                 )
         except TimeoutError:
             reason = f"its server did not unload it within {UNLOAD_SECONDS} s"
-            self._report(ModelStep(ModelStepKind.FAIL, target_model, reason=reason))
+            self._report(ModelStep(EventKind.MODEL_FAILED, target_model, reason=reason))
         except OSError:
             pass  # the server has ended; the instance reports that
         else:
-            self._report_completed(ModelStepKind.UNLOAD, target_model, started, room_for=room_for)
+            self._report_completed(
+                EventKind.MODEL_UNLOADED, target_model, started, room_for=room_for
+            )
 
 
 def _retrieve_exception(load: "asyncio.Task[None]") -> None:

@@ -20,7 +20,7 @@ class Tags:
 
     def create(self, arn: str, tags: list[Record]) -> None:
         """Store the tags of a new resource."""
-        self._tags_by_arn[arn] = _tags_by_key(tags)
+        self._tags_by_arn[arn] = {tag["Key"]: tag["Value"] for tag in tags}
 
     def delete(self, arn: str) -> None:
         """Delete the tags of a deleted resource."""
@@ -29,7 +29,8 @@ class Tags:
     def add_tags(self, request: Record) -> Record:
         """AddTags: add or overwrite tags."""
         with self._lock:
-            tags = {**self._tags(request), **_tags_by_key(request["Tags"])}
+            tags = dict(self._tags(request))
+            tags.update((tag["Key"], tag["Value"]) for tag in request["Tags"])
             if len(tags) > MAX_TAGS:
                 raise invalid(f"A resource can have at most {MAX_TAGS} tags.")
             self._tags_by_arn[request["ResourceArn"]] = tags
@@ -59,12 +60,3 @@ class Tags:
                 "configurations and endpoints."
             )
         return self._tags_by_arn[arn]
-
-
-def _tags_by_key(tags: list[Record]) -> dict[str, str]:
-    """Return the values by key. Raise `ApiError` for a repeated key."""
-    values = {tag["Key"]: tag["Value"] for tag in tags}
-    if len(values) < len(tags):
-        # Source: "Tag keys must be unique per resource", the API reference of AddTags.
-        raise invalid("Tag keys must be unique per resource.")
-    return values

@@ -1,17 +1,18 @@
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from local_sagemaker.api import JsonService, Operation, send_response
+from local_sagemaker.api import JsonService, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.tests.conftest import ClientFor
 from local_sagemaker.validation.protocols import Response, error_response
 
 
-def service(**operations: Operation) -> JsonService:
-    return JsonService("codebuild", operations)
+def service(**operations: Any) -> JsonService:
+    return JsonService("codebuild", SimpleNamespace(**operations))
 
 
 def post(service: JsonService, operation: str, body: bytes = b"{}") -> Response:
@@ -33,8 +34,8 @@ def unreachable(request: dict[str, Any]) -> dict[str, Any]:
 
 def test_target_selects_the_operation() -> None:
     requests = service(
-        StopBuild=lambda request: {"build": {"id": f"stopped {request['id']}"}},
-        StartBuild=unreachable,
+        stop_build=lambda request: {"build": {"id": f"stopped {request['id']}"}},
+        start_build=unreachable,
     )
     status, headers, body = post(requests, "StopBuild", b'{"id": "a:1"}')
     assert (status, json.loads(body)) == (200, {"build": {"id": "stopped a:1"}})
@@ -42,7 +43,7 @@ def test_target_selects_the_operation() -> None:
 
 
 def test_empty_body_is_an_empty_request() -> None:
-    assert post(service(ListBuilds=lambda request: request), "ListBuilds", b"")[2] == b"{}"
+    assert post(service(list_builds=lambda request: request), "ListBuilds", b"")[2] == b"{}"
 
 
 def deep(levels: int) -> bytes:
@@ -58,7 +59,7 @@ def deep(levels: int) -> bytes:
     ],
 )  # fmt: skip
 def test_invalid_json_is_refused(body: bytes) -> None:
-    status, code, message = refusal(post(service(ListBuilds=unreachable), "ListBuilds", body))
+    status, code, message = refusal(post(service(list_builds=unreachable), "ListBuilds", body))
     assert (status, code) == (400, "SerializationException")
     assert message.startswith("The body is not JSON: ")
 
@@ -66,23 +67,22 @@ def test_invalid_json_is_refused(body: bytes) -> None:
 @pytest.mark.parametrize("levels", [300, 600, 1000])
 def test_deeply_nested_body_is_no_internal_error(levels: int) -> None:
     status, _, _ = refusal(
-        post(service(BatchGetBuilds=unreachable), "BatchGetBuilds", deep(levels))
+        post(service(batch_get_builds=unreachable), "BatchGetBuilds", deep(levels))
     )
     assert status == 400
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"x"', b"5", b"null", b'{"ids": 5}'])
 def test_body_of_another_type_is_refused(body: bytes) -> None:
-    answer = post(service(BatchGetBuilds=unreachable), "BatchGetBuilds", body)
+    answer = post(service(batch_get_builds=unreachable), "BatchGetBuilds", body)
     assert refusal(answer)[:2] == (400, "SerializationException")
 
 
-def test_unsupported_operation_is_refused() -> None:
-    assert refusal(post(service(StartBuild=unreachable), "CreateFleet")) == (
-        400,
-        "UnknownOperationException",
-        "the local SageMaker has no CreateFleet: it is not emulated",
-    )
+@pytest.mark.parametrize("name", ["CreateFleet", "", "\u00e4"])
+def test_unsupported_operation_is_refused(name: str) -> None:
+    message = f"the local SageMaker has no {name}: it is not emulated"
+    refused = refusal(post(service(start_build=unreachable), name))
+    assert refused == (400, "UnknownOperationException", message)
 
 
 def test_boto3_reads_the_fields_of_an_error(client_for: ClientFor) -> None:

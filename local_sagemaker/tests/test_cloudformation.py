@@ -1,4 +1,5 @@
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -146,8 +147,8 @@ def test_new_resource_is_kept_if_the_rollback_fails(
     assert bool(lamp.calls) is not is_kept
 
 
-SAGEMAKER = JsonService("sagemaker", {})
-AUTOSCALING = JsonService("application-autoscaling", {})
+SAGEMAKER = JsonService("sagemaker")
+AUTOSCALING = JsonService("application-autoscaling")
 VARIANT = {"VariantName": "1", "InitialInstanceCount": "2", "InitialVariantWeight": "0.5"}
 TRACKING = {"TargetValue": 60, "DisableScaleIn": "true"}
 
@@ -184,9 +185,8 @@ def test_properties_are_converted_to_api_types(
 
 
 def test_client_calls_the_service(client_for: ClientFor) -> None:
-    service = JsonService(
-        "codebuild", {"BatchGetBuilds": lambda request: {"buildsNotFound": request["ids"]}}
-    )
+    builds = SimpleNamespace(batch_get_builds=lambda request: {"buildsNotFound": request["ids"]})
+    service = JsonService("codebuild", builds)
     answer = Client(client_for("codebuild", service)).call("BatchGetBuilds", {"ids": ["a:1"]})
     assert answer["buildsNotFound"] == ["a:1"]
 
@@ -197,7 +197,8 @@ def test_client_raises_the_error_of_the_service(
     def refuse(_: dict[str, Any]) -> dict[str, Any]:
         raise ApiError("ResourceNotFoundException", "no such build")
 
-    client = Client(client_for("codebuild", JsonService("codebuild", {"BatchGetBuilds": refuse})))
+    service = JsonService("codebuild", SimpleNamespace(batch_get_builds=refuse))
+    client = Client(client_for("codebuild", service))
     with pytest.raises(ApiError) as refused:
         client.call("BatchGetBuilds", {"ids": ["a:1"]})
     assert (refused.value.code, refused.value.message) == (
@@ -207,7 +208,7 @@ def test_client_raises_the_error_of_the_service(
 
 
 def test_client_raises_validation_errors(client_for: ClientFor) -> None:
-    client = Client(client_for("codebuild", JsonService("codebuild", {})))
+    client = Client(client_for("codebuild", JsonService("codebuild")))
     with pytest.raises(ApiError, match='Unknown parameter in input: "colour"') as refused:
         client.call("BatchGetBuilds", {"ids": ["a:1"], "colour": "red"})
     assert refused.value.code == "ValidationException"

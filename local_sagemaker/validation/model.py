@@ -78,8 +78,8 @@ def error_code(service: str) -> str:
     return ERROR_CODES.get(service, "ValidationException")
 
 
-def check_request(request: Any, shape: Shape, *, service: str = "", operation: str = "") -> None:
-    """Raise `ApiError` for values of another type, and for violated constraints and rules."""
+def check_constraints(service: str, operation: str, request: Any, shape: Shape) -> None:
+    """Raise `ApiError` for values of another type, and for violated constraints of the model."""
     try:
         violations = list(_violations(request, shape, ""))
     except RecursionError:
@@ -92,9 +92,7 @@ def check_request(request: Any, shape: Shape, *, service: str = "", operation: s
         message = "\n".join(f"The parameter {name} is required." for name in names)
         raise ApiError("MissingParameter", message)
     if not missing:
-        key = f"{service}:{operation}"
-        for message, code in documented_problems(key, request, preceding=bool(violations)):
-            raise ApiError(code or error_code(service), message)
+        check_rules(service, operation, request, preceding=True)
     if violations and f"{service}:{operation}" in METRIC_OPERATIONS:
         raise ApiError("InvalidParameterValue", "\n".join(map(_metric_text, violations)))
     if service == "lambda" and (runtimes := [v for v in violations if v.path == "runtime"]):
@@ -102,6 +100,13 @@ def check_request(request: Any, shape: Shape, *, service: str = "", operation: s
         raise ApiError("InvalidParameterValueException", f"{message} or be a valid ARN")
     if violations:
         raise ApiError(error_code(service), _message(violations, service))
+
+
+def check_rules(service: str, operation: str, request: Any, *, preceding: bool = False) -> None:
+    """Raise `ApiError` for a violated rule of AWS's documents."""
+    key = f"{service}:{operation}"
+    for message, code in documented_problems(key, request, preceding=preceding):
+        raise ApiError(code or error_code(service), message)
 
 
 METRIC_OPERATIONS = (
@@ -133,6 +138,11 @@ def _ec2_error(violation: BrokenConstraint, shape: Any) -> ApiError:
         name = member.serialization.get("name", path) if member else path
         message = f"The request must contain the parameter {name[:1].upper()}{name[1:]}"
         return ApiError("MissingParameter", message)
+    if path == "instanceTypes":
+        known = shape.members["InstanceTypes"].member.enum
+        missing = ", ".join(name for name in value if name not in known)
+        message = f"The following supplied instance types do not exist: [{missing}]"
+        return ApiError("InvalidInstanceType", message)
     message = f"Value ({value}) for parameter {path} is invalid. {constraint}"
     return ApiError("InvalidParameterValue", message)
 

@@ -28,8 +28,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from local_sagemaker.autoscaling.alarms import HIGH, alarm_names
-from local_sagemaker.autoscaling.scaling_checks import TRACKING_CONFIGURATION
-from local_sagemaker.autoscaling.store import RegisteredTarget
+from local_sagemaker.autoscaling.targets import TRACKING_CONFIGURATION, RegisteredTarget
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.pools import pools
 from local_sagemaker.metrics.processors import Processors

@@ -1,7 +1,6 @@
 """`build`: write a model's archive to a folder."""
 
 import argparse
-from itertools import islice
 from pathlib import Path
 
 from model_build.archive import file_name
@@ -37,13 +36,11 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--output", type=Path, required=True, help="a folder to write archive and manifest to"
     )
-    parser.add_argument("--alternative", help="one of the recipe's alternatives, or a row")
-    parser.set_defaults(usage_error=parser.error)
 
 
 def run(options: argparse.Namespace) -> Outcome:
     """Build the archive."""
-    model = _select_alternative(options)
+    model: ModelSource = options.model
     progress = Printer(model.name)
     _make_folder(options.output)
     engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
@@ -63,14 +60,3 @@ def _make_folder(folder: Path) -> None:
         raise BuildError(
             f"--output {folder}: {error.strerror}: write a folder that you may write to"
         ) from None
-
-
-def _select_alternative(options: argparse.Namespace) -> ModelSource:
-    model: ModelSource = options.model
-    if not options.alternative:
-        return model
-    alternatives = model.shared.alternatives
-    if options.alternative not in alternatives:
-        names = ", ".join(islice(alternatives, 8)) or "none"
-        options.usage_error(f"no alternative {options.alternative}: the recipe has {names}")
-    return model.shared.model(options.alternative)

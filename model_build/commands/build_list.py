@@ -21,12 +21,13 @@ from model_build.engines.provider import Engines
 from model_build.errors import BuildError
 from model_build.progress import Printer
 from model_build.publishing import sources
-from model_build.publishing.bucket import is_published, publish
+from model_build.publishing.bucket import publish
 from model_build.publishing.engines import bucket_engines
-from model_build.publishing.manifests import source_key
 from model_build.source import ModelFolder, ModelSource
 from model_build.target import BuildTarget
 from model_build.triton_load import Load, in_one_triton, load_drawn
+from plan.archives import ArchiveBucket
+from platform_facts.rules.bucket_keys import source_key
 from platform_facts.rules.builds import BuildItem
 
 if TYPE_CHECKING:
@@ -77,9 +78,10 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Build the archives that the bucket does not have; continue after a model that fails."""
     s3 = boto3.client("s3")
+    bucket = ArchiveBucket(s3, options.bucket)
     items = _read_list(s3, options)
     engines = bucket_engines(
-        options.bucket,
+        bucket,
         project=options.gpu_project,
         images=options.gpu_images,
         deadline=options.deadline,
@@ -90,7 +92,7 @@ def run(options: argparse.Namespace) -> Outcome:
             progress = Printer(item.model)
             progress(f"{number} of {len(items)}")
             try:
-                _build_item(item, folders, s3, engines, options.bucket, progress)
+                _build_item(item, folders, engines, bucket, progress)
             except Exception as error:  # of a model: the others are built nevertheless
                 message = error_message(error)
                 if message is None:
@@ -185,25 +187,23 @@ class _Folders(ExitStack):
 def _build_item(
     item: BuildItem,
     folders: _Folders,
-    s3: "S3Client",
     engines: Engines,
-    bucket: str,
+    bucket: ArchiveBucket,
     progress: Printer,
 ) -> None:
-    if is_published(s3, bucket=bucket, key=item.key):
-        progress(f"s3://{bucket}/{item.key} already exists: nothing to build")
+    if bucket.is_complete(item.key):
+        progress(f"s3://{bucket.name}/{item.key} already exists: nothing to build")
         return
     target = BuildTarget.parse(item.target)
     model = folders.model(item)
     with build(model, name=item.model, target=target, progress=progress, engines=engines) as result:
         publish(
-            s3,
+            bucket,
             result,
-            bucket=bucket,
             key=item.key,
             load=folders.load,
             progress=progress,
-            source=sources.store_source(s3, result, bucket=bucket),
+            source=sources.store_source(bucket, result),
         )
 
 

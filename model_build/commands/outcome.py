@@ -11,6 +11,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 from model_build.errors import BuildError
+from plan.archives import ArchiveReplaced
 from platform_facts.rules import checked_yaml
 
 REGION = "AWS_DEFAULT_REGION"
@@ -52,7 +53,7 @@ def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Na
 def error_message(error: Exception) -> str | None:
     """Return the message of an expected error, None for an error of this program."""
     match error:
-        case BuildError() | checked_yaml.InvalidFile():
+        case ArchiveReplaced() | BuildError() | checked_yaml.InvalidFile():
             return str(error)
         case OSError():
             return f"{error.filename}: {error.strerror}" if error.filename else str(error)

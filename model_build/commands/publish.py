@@ -29,11 +29,12 @@ from model_build.commands.stage_events import (
 from model_build.errors import BuildError
 from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer, Progress, ProgressBar
-from model_build.publishing.bucket import is_published, publish
+from model_build.publishing.bucket import publish
 from model_build.publishing.engines import stage_engines
-from model_build.publishing.hosted import PUBLISHED_PREFIX
 from model_build.triton_load import Load, in_one_triton, load_drawn
+from plan.archives import ArchiveBucket
 from plan.catalog import Catalog, Entry
+from platform_facts.rules.bucket_keys import PUBLISHED
 from platform_facts.rules.server import check_decoupled_model
 
 BATCH = 25
@@ -102,14 +103,17 @@ class _Publisher:
     """The state of a run: the endpoint's prefixes, and the models that it has changed."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self._options, self._s3 = options, boto3.client("s3")
+        self._options, s3 = options, boto3.client("s3")
         self._catalog = Catalog(boto3.client("dynamodb"), options.stage, options.endpoint)
         self._endpoint_name = self._catalog.endpoint_name()
         self._prefixes = served_prefixes(self._endpoint_name)
         check_no_delivery_in_progress(options, self._prefixes[0].bucket)
+        self._buckets = {
+            prefix.bucket: ArchiveBucket(s3, prefix.bucket) for prefix in self._prefixes
+        }
         self._engines = {
-            prefix.bucket: stage_engines(prefix.bucket, stage=options.stage)
-            for prefix in self._prefixes
+            name: stage_engines(bucket, stage=options.stage)
+            for name, bucket in self._buckets.items()
         }
         self.published = dict[str, str]()
         """The version of each model that the run has made current."""
@@ -152,13 +156,15 @@ class _Publisher:
         archive = file_name(plan.name, plan.version)
         if current == (entry := catalog_entry(plan, self._endpoint_name, archive)):
             return entry
-        locations = [prefix.archive_location(archive) for prefix in self._prefixes]
-        if all(is_published(self._s3, **location) for location in locations):
+        if all(
+            self._buckets[prefix.bucket].is_complete(prefix.prefix + archive)
+            for prefix in self._prefixes
+        ):
             return entry
-        archive = PUBLISHED_PREFIX + archive
+        archive = PUBLISHED + archive
         for prefix in self._prefixes:
-            location = prefix.archive_location(archive)
-            if is_published(self._s3, **location):
+            bucket, key = self._buckets[prefix.bucket], prefix.prefix + archive
+            if bucket.is_complete(key):
                 continue
             if not prefix.own_image:
                 check_target(plan.source, prefix.target, AWS_BACKENDS)
@@ -169,7 +175,7 @@ class _Publisher:
                 progress=progress,
                 engines=self._engines[prefix.bucket],
             ) as result:
-                publish(self._s3, result, **location, load=load, progress=progress)
+                publish(bucket, result, key=key, load=load, progress=progress)
         return catalog_entry(plan, self._endpoint_name, archive)
 
     def _check_unchanged(self) -> None:

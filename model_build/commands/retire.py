@@ -2,7 +2,8 @@
 
 import argparse
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import Any
 
 import boto3
 
@@ -15,14 +16,10 @@ from model_build.commands.stage_events import (
     record_event,
     served_prefixes,
 )
-from model_build.engines.job_bucket import list_keys
 from model_build.errors import BuildError
-from model_build.publishing.hosted import PUBLISHED_PREFIX
-from model_build.publishing.manifests import delete_unused_dependencies, manifest_key
+from plan.archives import ArchiveBucket
 from plan.catalog import Catalog
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
+from platform_facts.rules.bucket_keys import ENGINES, PUBLISHED, manifest_key, source_key
 
 
 def add_to(commands: Commands) -> None:
@@ -50,7 +47,7 @@ def run(options: argparse.Namespace) -> Outcome:
     prefixes = served_prefixes(endpoint_name)
     check_no_delivery_in_progress(options, prefixes[0].bucket)
     archive_name = file_name(options.model, options.version)
-    archives = (archive_name, PUBLISHED_PREFIX + archive_name)
+    archives = (archive_name, PUBLISHED + archive_name)
     for name, revision in catalog.current([options.model]).items():
         if (archive := revision.entry.get("target_model")) in archives:
             raise BuildError(
@@ -65,7 +62,7 @@ def run(options: argparse.Namespace) -> Outcome:
     deleted = [
         location
         for bucket in archives_by_bucket
-        for location in _delete(s3, bucket, archives_by_bucket[bucket])
+        for location in _delete(ArchiveBucket(s3, bucket), archives_by_bucket[bucket])
     ]
     if not deleted:
         missing = f"{endpoint_name} has no version {options.version} of {options.model}"
@@ -74,16 +71,44 @@ def run(options: argparse.Namespace) -> Outcome:
     return Outcome(text="\n".join(f"deleted {location}" for location in deleted), data=deleted)
 
 
-def _delete(s3: "S3Client", bucket: str, archives: list[str]) -> list[str]:
+def _delete(bucket: ArchiveBucket, archives: list[str]) -> list[str]:
     """Delete engines and sources, then manifests, then archives, so that a retry can continue."""
-    existing = {
-        key for archive in archives for key in list_keys(s3, bucket, archive.removesuffix(SUFFIX))
-    }
-    manifests = [key for key in map(manifest_key, archives) if key in existing]
-    deleted = delete_unused_dependencies(s3, bucket, manifests)
+    existing = {key for archive in archives for key in bucket.times(archive.removesuffix(SUFFIX))}
+    retired = [archive for archive in archives if manifest_key(archive) in existing]
+    deleted = _delete_unused_dependencies(bucket, retired)
     for archive in archives:
         for key in (manifest_key(archive), archive):  # an archive without a manifest is not served
             if key in existing:
-                s3.delete_object(Bucket=bucket, Key=key)
+                bucket.s3.delete_object(Bucket=bucket.name, Key=key)
                 deleted.append(key)
-    return [f"s3://{bucket}/{key}" for key in deleted]
+    return [f"s3://{bucket.name}/{key}" for key in deleted]
+
+
+def _delete_unused_dependencies(bucket: ArchiveBucket, retired: Collection[str]) -> list[str]:
+    """Delete engines and sources that only the `retired` archives use; return their keys."""
+    prefixes = {
+        prefix for archive in retired for prefix in _dependency_prefixes(bucket.manifest(archive))
+    }
+    if not prefixes:
+        return []
+    keys = bucket.times("")
+    for key in keys:
+        if key.endswith(SUFFIX) and key not in retired:
+            prefixes -= _dependency_prefixes(bucket.manifest(key))
+    unused = sorted(key for key in keys if key.startswith(tuple(prefixes))) if prefixes else []
+    # The result.json of each engine first: without it, no build reuses an engine's other files.
+    unused.sort(key=lambda key: not key.endswith(".json"))
+    for key in unused:
+        bucket.s3.delete_object(Bucket=bucket.name, Key=key)
+    return unused
+
+
+def _dependency_prefixes(manifest: dict[str, Any] | None) -> set[str]:
+    """Return the prefixes of the keys of an archive's engines and source.
+
+    Manifests of earlier builders have neither `engines` nor `source`.
+    """
+    if manifest is None:
+        return set()
+    engines = {f"{ENGINES}{engine['job']}/" for engine in manifest.get("engines", {}).values()}
+    return engines | ({source_key(manifest["digest"])} if manifest.get("source") else set())

@@ -15,8 +15,8 @@ from model_build.commands.stage_events import (
     served_prefixes,
 )
 from model_build.errors import BuildError
-from model_build.publishing.bucket import is_published
 from model_build.publishing.hosted import ArchivePrefix
+from plan.archives import ArchiveBucket
 from plan.catalog import Catalog, Cause, Entry, Revision
 
 
@@ -96,12 +96,11 @@ def _require_archives(entry: Entry, prefixes: list[ArchivePrefix]) -> None:
         )
     s3 = boto3.client("s3")
     for prefix in prefixes:
-        location = prefix.archive_location(entry["target_model"])
-        if not is_published(s3, **location):
+        key = prefix.prefix + entry["target_model"]
+        if not ArchiveBucket(s3, prefix.bucket).is_complete(key):
             raise BuildError(
-                f"s3://{location['bucket']}/{location['key']} does not exist: it was retired, or "
-                f"never built for {prefix.target}. Check the old commit out and publish or "
-                "deploy it"
+                f"s3://{prefix.bucket}/{key} does not exist: it was retired, or never built for "
+                f"{prefix.target}. Check the old commit out and publish or deploy it"
             )
 
 

@@ -12,6 +12,7 @@ from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 from plan import stage_record
 from plan.catalog import Catalog, Cause, ChangedMeanwhile, Entry, Revision
 from plan.stage_record import MAX_RELEASES, Deliveries, DeliveryOutcome, Event
+from platform_facts.rules.bucket_keys import HISTORY
 
 
 def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
@@ -79,4 +80,4 @@ def record_event(
         )
         stage_record.write(boto3.client("s3"), bucket, event.end("done"))
     except (BotoCoreError, ClientError) as error:
-        print(f"! not recorded in s3://{bucket}/{stage_record.FOLDER}: {error}", file=sys.stderr)  # noqa: T201
+        print(f"! not recorded in s3://{bucket}/{HISTORY}: {error}", file=sys.stderr)  # noqa: T201

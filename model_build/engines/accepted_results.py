@@ -7,18 +7,14 @@ engines/timing/<GPU>-<TensorRT>.cache               the timing cache of the last
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from model_build.engines.engine_result import EngineResult
 from model_build.errors import BuildError
 from model_build.gpu_step import result as gpu_result
 from model_build.gpu_step.errors import StepError
-from model_build.write_once import write_once
+from plan.archives import ArchiveBucket
+from platform_facts.rules.bucket_keys import ENGINES
 
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
-
-PREFIX = "engines/"
 TIMING = "timing"
 
 
@@ -70,23 +66,23 @@ class BucketResultStore:
     result of a job through its claim.
     """
 
-    def __init__(self, s3: "S3Client", bucket: str, *, is_builder: bool) -> None:
-        self._s3, self._bucket, self._is_builder = s3, bucket, is_builder
+    def __init__(self, bucket: ArchiveBucket, *, is_builder: bool) -> None:
+        self._bucket, self._is_builder = bucket, is_builder
 
     def fetch(self, digest: str, *, to: Path) -> bool:
         """Download a job's result to the folder `to`; return False if there is none."""
-        key = f"{PREFIX}{digest}/{gpu_result.FILE}"
-        try:
-            content = self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
-        except self._s3.exceptions.NoSuchKey:
+        key = f"{ENGINES}{digest}/{gpu_result.FILE}"
+        content = self._bucket.read(key)
+        if content is None:
             return False
         try:
-            result = gpu_result.parse(content, display_path=f"s3://{self._bucket}/{key}")
+            result = gpu_result.parse(content, display_path=f"s3://{self._bucket.name}/{key}")
         except StepError as error:
             raise BuildError(str(error)) from None
         to.mkdir(parents=True)
         for name, sha256 in result.files().items():
-            self._s3.download_file(self._bucket, f"{PREFIX}{digest}/{sha256}", str(to / name))
+            key = f"{ENGINES}{digest}/{sha256}"
+            self._bucket.s3.download_file(self._bucket.name, key, str(to / name))
         (to / gpu_result.FILE).write_bytes(content)
         return True
 
@@ -94,25 +90,19 @@ class BucketResultStore:
         """Store a builder's result; return False if the job has one already."""
         if not self._is_builder:
             return True
-        prefix = f"{PREFIX}{result.result.job}/"
+        prefix = f"{ENGINES}{result.result.job}/"
         for name, sha256 in result.result.files().items():
-            self._s3.upload_file(str(result.folder / name), self._bucket, f"{prefix}{sha256}")
-        return write_once(
-            self._s3,
-            bucket=self._bucket,
-            key=f"{prefix}{gpu_result.FILE}",
-            body=result.result.json_bytes(),
-        )
+            self._upload(result.folder / name, f"{prefix}{sha256}")
+        return self._bucket.write_once(f"{prefix}{gpu_result.FILE}", result.result.json_bytes())
 
     def timing_cache(self, name: str) -> bytes:
         """Return the timing cache of that name, empty if there is none."""
-        key = f"{PREFIX}{TIMING}/{name}.cache"
-        try:
-            return self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
-        except self._s3.exceptions.NoSuchKey:
-            return b""
+        return self._bucket.read(f"{ENGINES}{TIMING}/{name}.cache") or b""
 
     def keep_timing_cache(self, name: str, file: Path) -> None:
         """Store a builder's timing cache in place of the earlier one."""
         if self._is_builder:
-            self._s3.upload_file(str(file), self._bucket, f"{PREFIX}{TIMING}/{name}.cache")
+            self._upload(file, f"{ENGINES}{TIMING}/{name}.cache")
+
+    def _upload(self, file: Path, key: str) -> None:
+        self._bucket.s3.upload_file(str(file), self._bucket.name, key)

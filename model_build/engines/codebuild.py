@@ -24,12 +24,12 @@ from model_build.engines.job_bucket import JobBucket
 from model_build.errors import BuildError
 from model_build.gpu_step.result import FILE as RESULT
 from model_build.progress import Progress
+from plan.archives import ArchiveBucket
 from platform_facts import ComputeCapability
 
 if TYPE_CHECKING:
     from mypy_boto3_codebuild import CodeBuildClient
     from mypy_boto3_codebuild.type_defs import BuildTypeDef
-    from mypy_boto3_s3 import S3Client
 
 IMAGE = "nvcr.io/nvidia/tensorrt"
 POLL_SECONDS = 15.0
@@ -44,10 +44,9 @@ class CodeBuildGpu:
     release. `deadline` is the Unix time at which to stop waiting, None for no limit.
     """
 
-    s3: "S3Client"
     codebuild: "CodeBuildClient"
     logs: Any
-    bucket: str
+    bucket: ArchiveBucket
     project: str
     images: Mapping[str, str] = field(default_factory=dict)
     deadline: float | None = None
@@ -60,7 +59,7 @@ class CodeBuildGpu:
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
         """Compile the job and download the files of its result. Raises `BuildError`."""
-        job_bucket = JobBucket(self.s3, self.bucket, job.digest)
+        job_bucket = JobBucket(self.bucket, job.digest)
         claim = job_bucket.last_claim()
         attempt = claim.attempt + 1 if claim else 1
         if claim and self._is_trusted(claim.build_id, job, progress):
@@ -78,8 +77,9 @@ class CodeBuildGpu:
             self._wait(job, build_id, progress)
         if not job_bucket.download_raw(build_id, to=to):
             raise BuildError(
-                f"{build_id} left no {RESULT} below s3://{self.bucket}/{job_bucket.raw_folder}: "
-                "the GPU step did not finish. Deploy again, which compiles the engine again"
+                f"{build_id} left no {RESULT} below "
+                f"s3://{self.bucket.name}/{job_bucket.raw_folder}: the GPU step did not finish. "
+                "Deploy again, which compiles the engine again"
             )
 
     def _is_trusted(self, build_id: str, job: EngineJob, progress: Progress) -> bool:
@@ -137,13 +137,13 @@ class CodeBuildGpu:
                     secondarySourcesOverride=[
                         {
                             "type": "S3",
-                            "location": f"{self.bucket}/{job_bucket.job_folder}",
+                            "location": f"{self.bucket.name}/{job_bucket.job_folder}",
                             "sourceIdentifier": "job",
                         }
                     ],
                     artifactsOverride={
                         "type": "S3",
-                        "location": self.bucket,
+                        "location": self.bucket.name,
                         "path": job_bucket.raw_folder,
                         "namespaceType": "BUILD_ID",
                         "name": "/",

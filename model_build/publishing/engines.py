@@ -17,6 +17,8 @@ from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines, GpuRunner
 from model_build.errors import BuildError
 from model_build.progress import Progress
+from plan.archives import ArchiveBucket
+from plan.deployed import stack_name, stack_outputs
 from platform_facts import ComputeCapability
 
 MANY_RETRIES = Config(retries={"mode": "standard", "total_max_attempts": 12})
@@ -28,20 +30,23 @@ GPU_IMAGES = "GpuImages"
 
 
 def bucket_engines(
-    bucket: str, *, project: str | None, images: Mapping[str, str], deadline: float | None = None
+    bucket: ArchiveBucket,
+    *,
+    project: str | None,
+    images: Mapping[str, str],
+    deadline: float | None = None,
 ) -> Engines:
     """Return the provider for builds, which compiles in CodeBuild's `project` or on this machine.
 
     `images` are copies of NVIDIA's images by release.
     """
     gpu = _codebuild(bucket, project, images, deadline=deadline) if project else LocalGpu()
-    return Engines(BucketResultStore(boto3.client("s3"), bucket, is_builder=True), gpu)
+    return Engines(BucketResultStore(bucket, is_builder=True), gpu)
 
 
-def stage_engines(bucket: str, *, stage: str) -> Engines:
+def stage_engines(bucket: ArchiveBucket, *, stage: str) -> Engines:
     """Return the provider for `publish` to a deployed stage."""
-    results = BucketResultStore(boto3.client("s3"), bucket, is_builder=False)
-    return Engines(results, StageGpu(bucket, stage))
+    return Engines(BucketResultStore(bucket, is_builder=False), StageGpu(bucket, stage))
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class StageGpu:
     The stage's outputs are read when the first engine is needed.
     """
 
-    bucket: str
+    bucket: ArchiveBucket
     stage: str
 
     def compute_capability(self) -> ComputeCapability:
@@ -66,16 +71,20 @@ class StageGpu:
     def _gpu(self) -> GpuRunner:
         if find_spec("tensorrt"):
             return LocalGpu()
-        outputs = _outputs(self.stage)
+        outputs = stack_outputs(boto3.client("cloudformation"), self.stage)
+        if GPU_PROJECT not in outputs:
+            raise BuildError(
+                f"the stack {stack_name(self.stage)} has no output {GPU_PROJECT}: it is older than "
+                "this checkout. Deploy it"
+            )
         images = json.loads(outputs.get(GPU_IMAGES, "{}"))
         return _codebuild(self.bucket, outputs[GPU_PROJECT], images, deadline=None)
 
 
 def _codebuild(
-    bucket: str, project: str, images: Mapping[str, str], *, deadline: float | None
+    bucket: ArchiveBucket, project: str, images: Mapping[str, str], *, deadline: float | None
 ) -> GpuRunner:
     return CodeBuildGpu(
-        s3=boto3.client("s3"),
         codebuild=boto3.client("codebuild", config=MANY_RETRIES),
         logs=boto3.client("logs"),
         bucket=bucket,
@@ -83,18 +92,3 @@ def _codebuild(
         images=images,
         deadline=deadline,
     )
-
-
-def _outputs(stage: str) -> dict[str, str]:
-    """Return the outputs of a stage's models stack. Raises `BuildError` without a GPU project."""
-    cloudformation = boto3.client("cloudformation")
-    stacks = cloudformation.describe_stacks(StackName=f"{stage}-models")["Stacks"]
-    outputs = {
-        output["OutputKey"]: output["OutputValue"] for output in stacks[0].get("Outputs", ())
-    }
-    if GPU_PROJECT not in outputs:
-        raise BuildError(
-            f"the stack {stage}-models has no output {GPU_PROJECT}: it is older than this "
-            "checkout. Deploy it"
-        )
-    return outputs

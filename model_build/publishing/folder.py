@@ -6,8 +6,8 @@ from model_build import archive
 from model_build.build import Build
 from model_build.manifest import Manifest
 from model_build.progress import Progress
-from model_build.publishing.manifests import manifest_key
 from model_build.triton_load import Load
+from platform_facts.rules.bucket_keys import manifest_key
 
 
 def save_archive(build: Build, path: Path, *, load: Load, progress: Progress) -> Manifest:

@@ -1,12 +1,11 @@
 """The archive prefixes of a deployed endpoint, read from SageMaker."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
-
-from botocore.exceptions import ClientError
+from typing import TYPE_CHECKING
 
 from model_build.errors import BuildError
 from model_build.target import BuildTarget
+from plan.deployed import endpoint_description, stack_description
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -18,21 +17,6 @@ _SERVING_STATUSES = ("InService", "RollingBack", "SystemUpdating", "Updating")
 """Statuses without an update of the configuration. Scaling also sets RollingBack and Updating; an
 update to another configuration has a PendingDeploymentSummary. SystemUpdating is maintenance, which
 does not change the configuration (DescribeEndpoint's reference)."""
-
-
-PUBLISHED_PREFIX = "published/"
-"""The folder of published archives below each prefix; only builds write outside of it.
-
-A TargetModel is a path below ModelDataUrl (SageMaker developer guide, "Invoke a Multi-Model
-Endpoint").
-"""
-
-
-class ObjectLocation(TypedDict):
-    """The bucket and the key of an object."""
-
-    bucket: str
-    key: str
 
 
 @dataclass(frozen=True)
@@ -47,10 +31,6 @@ class ArchivePrefix:
     target: BuildTarget
     own_image: bool = False
 
-    def archive_location(self, archive: str) -> ObjectLocation:
-        """Return bucket and key of an archive below the prefix."""
-        return {"bucket": self.bucket, "key": self.prefix + archive}
-
 
 def archive_prefixes(
     sagemaker: "SageMakerClient", cloudformation: "CloudFormationClient", endpoint_name: str
@@ -62,14 +42,11 @@ def archive_prefixes(
     archives exist below the old and the new prefix, and would not check another archive. If there
     is a stack with the endpoint's name, its update includes the update of the endpoint.
     """
-    try:
-        endpoint = sagemaker.describe_endpoint(EndpointName=endpoint_name)
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationException":
-            raise
+    endpoint = endpoint_description(sagemaker, endpoint_name)
+    if endpoint is None:
         raise BuildError(
             f"no endpoint {endpoint_name}: deploy it, or write another STAGE and ENDPOINT"
-        ) from None
+        )
     config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
     prefixes = {}
     for variant in config["ProductionVariants"]:
@@ -83,7 +60,8 @@ def archive_prefixes(
             )
         prefix = _parse_prefix(container["ModelDataUrl"], own_image="@" in container["Image"])
         prefixes[prefix] = prefix
-    _check_not_updating(endpoint, _stack_status(cloudformation, endpoint_name))
+    stack = stack_description(cloudformation, endpoint_name)
+    _check_not_updating(endpoint, stack["StackStatus"] if stack else "")
     return list(prefixes)
 
 
@@ -107,17 +85,6 @@ def _check_not_updating(endpoint: "DescribeEndpointOutputTypeDef", stack_status:
             "Wait until it is InService, and run this again: aws sagemaker wait "
             f"endpoint-in-service --endpoint-name {name}"
         )
-
-
-def _stack_status(cloudformation: "CloudFormationClient", name: str) -> str:
-    """Return the status of a stack, or an empty string if it does not exist."""
-    try:
-        (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationError":
-            raise
-        return ""
-    return stack["StackStatus"]
 
 
 def _parse_prefix(url: str, *, own_image: bool) -> ArchivePrefix:

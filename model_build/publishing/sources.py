@@ -9,34 +9,28 @@ builder's role must not build sources that a publisher wrote.
 
 import shutil
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from model_build.build import Build
 from model_build.manifest import StoredSource
-from model_build.publishing.bucket import read_checksum
-from model_build.publishing.manifests import source_key
-from model_build.publishing.upload import KeyTaken, upload
+from model_build.publishing.upload import upload
 from model_build.source import ModelSource
+from plan.archives import ArchiveBucket
+from platform_facts.rules.bucket_keys import source_key
 
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
-
-def store_source(s3: "S3Client", build: Build, *, bucket: str) -> StoredSource:
+def store_source(bucket: ArchiveBucket, build: Build) -> StoredSource:
     """Store a build's source unless the bucket has it."""
     key = source_key(build.digest)
-    if read_checksum(s3, bucket=bucket, key=key) is None:
-        with TemporaryDirectory(prefix="source-") as scratch, suppress(KeyTaken):
+    if bucket.checksum(key) is None:
+        with TemporaryDirectory(prefix="source-") as scratch:
             zip_path = Path(scratch, "source.zip")
             _pack(build.source, zip_path)
             # Builds for several targets may upload the same source at the same time.
             upload(
-                s3,
+                bucket,
                 zip_path,
-                bucket=bucket,
                 key=key,
                 content_type="application/zip",
                 has_other_writers=True,

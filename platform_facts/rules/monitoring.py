@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from math import inf
+from typing import NamedTuple
 
 from platform_facts.rules.ranges import API
 from platform_facts.rules.rule import Violation, rule
@@ -13,6 +14,46 @@ MODEL_ERROR_RATE = 0.2
 Invalid requests count too, because Triton answers them with the same status as a failed inference.
 Our choice: above the usual share of invalid requests, and low enough to detect one faulty model of
 five.
+"""
+INVOCATIONS, INSTANCES = "AWS/SageMaker", "/aws/sagemaker/Endpoints"
+"""Namespaces of the metrics of requests and of instances."""
+COPIES = "/aws/sagemaker/InferenceComponents"
+"""Namespace of the metrics of an inference component's copies, whose names end with `Normalized`:
+they are in percent of what the copies reserve (developer guide, monitoring-cloudwatch, "inference
+component metrics")."""
+
+
+class Measure(NamedTuple):
+    """The metric of a threshold; its alarm compares the metric with the threshold times `scale`."""
+
+    namespace: str
+    metric: str
+    statistic: str
+    scale: float = 1
+
+
+MEASURES = {
+    "server_error_rate": Measure(INVOCATIONS, "Invocation5XXErrors", "Average"),
+    "client_error_rate": Measure(INVOCATIONS, "Invocation4XXErrors", "Average"),
+    "model_error_rate": Measure(INVOCATIONS, "InvocationModelErrors", "Average"),
+    "model_latency_p50_ms": Measure(INVOCATIONS, "ModelLatency", "p50", 1000),
+    "model_latency_p99_ms": Measure(INVOCATIONS, "ModelLatency", "p99", 1000),
+    "gpu_memory_percent": Measure(INSTANCES, "GPUMemoryUtilization", "Average"),
+    "memory_percent": Measure(INSTANCES, "MemoryUtilization", "Maximum"),
+    "disk_percent": Measure(INSTANCES, "DiskUtilization", "Average"),
+    "cache_hit_rate_below": Measure(INVOCATIONS, "ModelCacheHit", "Average"),
+    "loading_wait_max_ms": Measure(INVOCATIONS, "ModelLoadingWaitTime", "Maximum", 1000),
+    "unloads_per_minute": Measure(INVOCATIONS, "ModelUnloadingTime", "SampleCount"),
+    "loaded_models_below": Measure(INSTANCES, "LoadedModelCount", "Sum"),
+}
+"""Threshold -> metric: durations are in microseconds, GPU memory in percent of one GPU.
+
+InvocationModelErrors "includes 4XX/5XX status codes, low-level socket errors, malformed HTTP
+responses, and request timeouts" (developer guide, monitoring-cloudwatch). Only this metric shows
+errors of Triton, which answers a failed inference or load with 400, like an invalid request, and
+insufficient memory with 507 (triton-inference-server/server, src/sagemaker_server.cc). ModelLatency
+is the only time for which the guide lists percentiles. The maximum of MemoryUtilization shows the
+leak of one instance, which an average would hide.
 """
 THRESHOLDS: dict[str, dict[str, float]] = {
     "server_error_rate": {"warning": 0.01, "critical": 0.05},

@@ -1,8 +1,10 @@
-"""Rules about instance counts of a variant."""
+"""Rules about instance counts of a variant, and the policies that scale them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from platform_facts import InstanceType
+from platform_facts.rules.monitoring import INSTANCES, INVOCATIONS
 from platform_facts.rules.ranges import SCALING_API, SCALING_TARGETS
 from platform_facts.rules.rule import rule
 from platform_facts.rules.variants import GUIDE
@@ -59,3 +61,71 @@ def check_no_concurrency_scaling(concurrency: object) -> str | None:
         "AWS documents no concurrency metric for multi-model endpoints: scale by requests "
         "(max_rps), or host a single model"
     )
+
+
+def target_tracking(
+    metric: str, value: float, dimensions: Mapping[str, str], cooldowns: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return CloudFormation's configuration of a policy that keeps `metric` at `value`.
+
+    `metric` is a predefined type or a metric of instances. `cooldowns` replace the defaults, which
+    are longer for utilization, because new instances are busy while they start.
+    """
+    if metric.startswith("SageMaker"):
+        specification = {"PredefinedMetricSpecification": {"PredefinedMetricType": metric}}
+        return _tracking(specification, value, cooldowns)
+    customized = {
+        "Dimensions": _named(dimensions),
+        "MetricName": metric,
+        "Namespace": INSTANCES,
+        "Statistic": "Average",
+        "Unit": "Percent",
+    }
+    defaults = {"ScaleInCooldown": 600, "ScaleOutCooldown": 300}
+    return _tracking(
+        {"CustomizedMetricSpecification": customized}, value, {**defaults, **cooldowns}
+    )
+
+
+def concurrency_tracking(
+    targets: Mapping[str, float], dimensions: Mapping[str, str], cooldowns: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return the configuration that keeps instances of each type at the type's target concurrency.
+
+    `targets` maps instance types to requests in progress on an instance. The metric is the average
+    of concurrency / target over the instance types with data, the types with instances. The
+    example of the developer guide (realtime-endpoints-heterogeneous) divides by the number of all
+    types, so that a fleet of only one type could never reach the target. Not tested on AWS.
+    """
+    ids = {name: f"type{number}" for number, name in enumerate(targets)}
+    queries: list[dict[str, Any]] = [
+        {
+            "Id": ids[name],
+            "MetricStat": {
+                "Metric": {
+                    "Dimensions": _named({**dimensions, "InstanceType": name}),
+                    "MetricName": "ConcurrentRequestsPerModel",
+                    "Namespace": INVOCATIONS,
+                },
+                "Stat": "Average",
+            },
+            "ReturnData": False,
+        }
+        for name in targets
+    ]
+    shares = "+".join(f"FILL({ids[name]},0)/{target:g}" for name, target in targets.items())
+    running = "+".join(f"IF(FILL({ids[name]},-1)>=0,1,0)" for name in targets)
+    share = {"Id": "share", "Expression": f"({shares})/({running})", "ReturnData": True}
+    customized = {"CustomizedMetricSpecification": {"Metrics": [*queries, share]}}
+    return _tracking(customized, 1, cooldowns)
+
+
+def _tracking(
+    specification: dict[str, Any], value: float, cooldowns: Mapping[str, float]
+) -> dict[str, Any]:
+    defaults = {"ScaleInCooldown": 300, "ScaleOutCooldown": 60}
+    return {**specification, **defaults, **cooldowns, "TargetValue": value}
+
+
+def _named(dimensions: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Name": name, "Value": value} for name, value in dimensions.items()]

@@ -26,6 +26,17 @@ NAMED = re.compile(rf"(?:{KEYWORDS})\w*$|(?:^|_)(?:pw|pwd|pass)$", re.IGNORECASE
 """Names of values that are secrets if they are tokens."""
 TOKEN = re.compile(r"(?=.*\d)(?=.*[G-Zg-z])[\w+/=.!-]{10,}|(?=.*\d)(?=.*[a-f])[0-9a-f]{24,40}")
 """Letters and digits that are no name, and no digest of SHA-256."""
+VENDORS = {
+    "dckr_pat_": "Docker",
+    "github_pat_": "GitHub",
+    "hf_": "Hugging Face",
+    "npm_": "npm",
+    "nvapi-": "NVIDIA",
+    "pypi-": "PyPI",
+    "sk-ant-": "Anthropic",
+    "sk-proj-": "OpenAI",
+}
+"""Prefix of a token -> its vendor, for tokens that detect-secrets does not know."""
 EMBEDDED = (
     re.compile(r"(?<=://)[^\s/:@]*:([^\s/@]+)@"),  # detect-secrets takes none with a `!`
     re.compile(
@@ -33,7 +44,7 @@ EMBEDDED = (
         r"((?![a-z_]+(?:\.\w+)+\b)[\w+/=.!-]{8,}+)(?!\()",
         re.IGNORECASE,
     ),
-    re.compile(r"\b((?:dckr_pat_|github_pat_|hf_|npm_|nvapi-|pypi-|sk-ant-|sk-proj-)[\w-]{16,})"),
+    re.compile(rf"\b((?:{'|'.join(VENDORS)})[\w-]{{16,}})"),
     re.compile(r"\s(?:-u|--user)[ =][\w.-]+:([^\s:/]{6,})"),
 )
 """Patterns of a secret in a text: in a URL, after its name, with the prefix of a vendor."""
@@ -43,6 +54,9 @@ LOGICAL_ID_HASH = re.compile(r"[0-9A-F]{8}")
 RANDOM_CHANGES = 0.45
 """Share of neighbours of another kind (upper, lower, digit): 62 % in random texts, a third in names
 that are made of words."""
+EXAMPLE_KEY = re.compile(r"EXAMPLE(KEY)?$")
+"""The end of the access keys and secret keys in AWS's documentation, such as AKIAIOSFODNN7EXAMPLE
+(AWS Secret access keys, IAM user guide, id_credentials_access-keys)."""
 MIN_LENGTH = 6
 """Minimum characters of a secret: shorter words are placeholders, and would be masked in words."""
 
@@ -90,6 +104,12 @@ def strings(value: Any, key: str = "value") -> Iterator[str]:
 
 def secrets(line: str) -> Iterator[tuple[str, str]]:
     """Yield kind and value of each secret in a line, or in a string of `strings`."""
+    for kind, value in _candidates(line):
+        if not EXAMPLE_KEY.search(value):
+            yield kind, value
+
+
+def _candidates(line: str) -> Iterator[tuple[str, str]]:
     key, _, quoted = line.partition(" = ")
     value = quoted.strip('"')
     if NAMED.search(key) and TOKEN.fullmatch(value):

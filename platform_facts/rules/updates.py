@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from platform_facts.rules.ranges import API
 from platform_facts.rules.rule import Violation, rule
@@ -38,15 +38,18 @@ MAX_PERCENT = 50
 class UpdateTimes:
     """The durations of an update, in seconds.
 
-    `start` is the start time of a fleet or a batch. `termination_wait` is the time for which the
-    old fleet stays after the new fleet has all traffic.
+    `start` is the start time of a fleet or a batch.
     """
 
     strategy: str
     start: int = START_SECONDS
     percent: int = 100
     wait: int = 0
-    termination_wait: int = 0
+
+    @property
+    def termination_wait(self) -> int:
+        """The time for which the old fleet stays; a rolling update has no second fleet."""
+        return 0 if self.strategy == "rolling" else TERMINATION_WAIT_SECONDS
 
     @cached_property
     def wait_count(self) -> int:
@@ -68,6 +71,25 @@ class UpdateTimes:
         if instances:
             batches = max(-(-count // self._batch_size(count)) for count in range(1, instances + 1))
         return batches * (self.start + self.wait)
+
+    def policies(self) -> dict[str, Any]:
+        """Return the update policy of CloudFormation's DeploymentConfig.
+
+        It does not depend on scaling, because each change of it causes an update.
+        """
+        step = {"Type": "CAPACITY_PERCENT", "Value": self.percent}
+        seconds = self.max_seconds() if self.percent > 0 else MAX_UPDATE_SECONDS  # 0 is invalid
+        limit = {"MaximumExecutionTimeoutInSeconds": min(MAX_UPDATE_SECONDS, seconds)}
+        # The wait is optional in CloudFormation, and required in the API that it calls.
+        wait = {"WaitIntervalInSeconds": self.wait}
+        if self.strategy == "rolling":
+            return {"RollingUpdatePolicy": {"MaximumBatchSize": step, **wait, **limit}}
+        routing: dict[str, Any] = {"Type": self.strategy.upper().replace("-", "_"), **wait}
+        if size := {"canary": "CanarySize", "linear": "LinearStepSize"}.get(self.strategy):
+            routing[size] = step
+        termination = {"TerminationWaitInSeconds": self.termination_wait}
+        policy = {"TrafficRoutingConfiguration": routing, **termination, **limit}
+        return {"BlueGreenUpdatePolicy": policy}
 
     def _batch_size(self, instances: int) -> int:
         """Return the number of instances in a batch, rounded down, at least one.

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from release.templates import Template
-from review.access.grants import Grant, is_service
+from review.access.grants import Grant, difference, is_service
 from review.access.statements import construct_paths, parse_grants
 from review.values import construct_path, format_value
 
@@ -96,7 +97,13 @@ def access_changes(
             grants_to_existing=grants_to_existing,
             grants_to_new=new_grants - grants_to_existing,
             removed_denials=removed_denials,
-            removed_grants=_unpaired(removed_grants - removed_service_grants, new_grants),
+            removed_grants={
+                grant
+                for grant in removed_grants - removed_service_grants
+                if not any(
+                    replace(other, condition=frozenset()).covers(grant) for other in new_grants
+                )
+            },
             removed_service_grants=removed_service_grants,
             new_denials={
                 grant
@@ -162,7 +169,7 @@ def _with_new_paths(grant: Grant, new_paths: dict[str, str]) -> Grant:
 def _uncovered(
     grants: set[Grant], other_grants: set[Grant], *, is_before: bool = False
 ) -> set[Grant]:
-    """Return the grants that no other grant covers; `is_before`: they are those of the base.
+    """Return what no other grant covers of the grants; `is_before`: they are those of the base.
 
     If a grant of only the other side differs in its condition, `condition_change` is set.
     """
@@ -176,7 +183,8 @@ def _uncovered(
             if condition is not None:
                 conditions = condition, grant.condition
                 change = conditions[::-1] if is_before else conditions
-            result.add(replace(grant, condition_change=change))
+            part = reduce(difference, other_grants, grant)
+            result.add(replace(part, condition_change=change))
     return result
 
 

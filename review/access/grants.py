@@ -5,14 +5,19 @@ reference_policies_condition-logic-multiple-context-keys-or-values.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+
+from review.values import named
 
 ANYONE = "anyone"
 NETWORK = "anyone in the VPC"
 """Anyone in the policy of a VPC endpoint, which limits the network's traffic and grants nothing."""
 CONDITION_CHANGE = ": the condition"
 """Text before a changed condition in the sentence about a grant."""
+
+EVERYTHING_EXCEPT = "everything except "
+"""The start of the pattern of NotAction and NotResource."""
 
 Condition = frozenset[str]
 """A text for each entry, KEY OPERATOR VALUES: a request must match all entries."""
@@ -36,6 +41,11 @@ class Grant:
     policy_resource: str = ""
     condition_change: tuple[Condition, Condition] | None = field(default=None, compare=False)
 
+    def __str__(self) -> str:
+        """Return all parts of the grant, in an order that does not change."""
+        parts = self.principal, self.policy_resource, self.resource, self.action
+        return " ".join((*parts, *sorted(self.condition), _condition_text(self)))
+
     @property
     def policy_owner(self) -> str:
         """The resource of a resource policy, or the principal of an identity policy."""
@@ -52,24 +62,70 @@ class Grant:
         )
 
 
+def difference(grant: Grant, other: Grant) -> Grant:
+    """Return what a grant adds to another one that names only other exceptions of NotResource.
+
+    The whole grant if they differ in anything else.
+    """
+    resources = grant.resource, other.resource
+    if replace(other, resource=grant.resource) != grant or not all(
+        resource.startswith(EVERYTHING_EXCEPT) for resource in resources
+    ):
+        return grant
+    excepted, other_excepted = map(_exceptions, resources)
+    added = [name for name in other_excepted if not _is_any(excepted, name)]
+    return replace(grant, resource=", ".join(added))
+
+
 def is_service(principal: str) -> bool:
     """Return whether a principal is an AWS service."""
     return principal.endswith((".amazonaws.com", ".amazonaws.com.cn"))
 
 
+def grant_groups(grants: Iterable[Grant]) -> list[list[Grant]]:
+    """Return the grants of each sentence: the same actions of a principal, under one condition.
+
+    Equal changes of a condition are one sentence for all principals.
+    """
+    by_resource: dict[tuple[str, str, str], list[Grant]] = {}
+    for grant in sorted(grants, key=str):
+        key = grant.principal, _resource(grant), _condition_text(grant)
+        by_resource.setdefault(key, []).append(grant)
+    groups: dict[tuple[object, ...], list[Grant]] = {}
+    for (principal, _, condition), members in by_resource.items():
+        actions = frozenset(grant.action for grant in members)
+        who = None if condition.startswith(CONDITION_CHANGE) else principal
+        groups.setdefault((who, actions, condition), []).extend(members)
+    return [*groups.values()]
+
+
 def grant_sentences(grants: Iterable[Grant], verb: str = "may") -> list[str]:
-    """Return a sentence for each principal, resource and condition, with all actions."""
-    actions_by_key: dict[tuple[str, str, str], list[str]] = {}
-    for grant in sorted(grants, key=lambda grant: (grant.principal, grant.resource, grant.action)):
-        resource = grant.resource
-        if grant.policy_resource and resource == "*":
-            resource = grant.policy_resource
-        key = grant.principal, resource, _condition_text(grant)
-        actions_by_key.setdefault(key, []).append(grant.action)
-    return [
-        f"{principal} {verb} {', '.join(dict.fromkeys(actions))} on {resource}{condition}"
-        for (principal, resource, condition), actions in sorted(actions_by_key.items())
-    ]
+    """Return a sentence for each of the groups."""
+    return sorted(grant_sentence(group, verb) for group in grant_groups(grants))
+
+
+def grant_sentence(group: list[Grant], verb: str) -> str:
+    """Return PRINCIPALS may ACTIONS on RESOURCES, with the condition."""
+    principals, actions, resources = (
+        [*dict.fromkeys(values)]
+        for values in zip(
+            *((grant.principal, grant.action, _resource(grant)) for grant in group), strict=True
+        )
+    )
+    condition = _condition_text(group[0])
+    what = f"{', '.join(actions)} on {named(resources)}"
+    return f"{named(principals)} {verb} {what}{condition}"
+
+
+def _resource(grant: Grant) -> str:
+    """Return the resource of a grant; for everything in a resource policy, the policy's.
+
+    The policy of a VPC endpoint is about the resources of all accounts.
+    """
+    if grant.resource != "*":
+        return grant.resource
+    is_own = grant.policy_resource and grant.principal != NETWORK
+    return grant.policy_resource if is_own else "every resource (*)"
 
 
 def _condition_text(grant: Grant) -> str:
@@ -89,4 +145,14 @@ def _join(condition: Condition) -> str:
 
 def _matches(pattern: str, text: str) -> bool:
     """Return whether a pattern matches a text or another pattern; brackets are literal."""
+    if pattern.startswith(EVERYTHING_EXCEPT) and text.startswith(EVERYTHING_EXCEPT):
+        return all(_is_any(_exceptions(text), excepted) for excepted in _exceptions(pattern))
     return fnmatchcase(text.lower(), pattern.lower().replace("[", "[[]"))
+
+
+def _exceptions(pattern: str) -> list[str]:
+    return pattern.removeprefix(EVERYTHING_EXCEPT).split(", ")
+
+
+def _is_any(patterns: list[str], text: str) -> bool:
+    return any(_matches(pattern, text) for pattern in patterns)

@@ -1,13 +1,13 @@
 """The grants in the policies of a template."""
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from release.templates import Template
-from review.access.grants import ANYONE, NETWORK, Condition, Grant
-from review.values import as_list, construct_path, format_value
+from review.access.grants import ANYONE, EVERYTHING_EXCEPT, NETWORK, Condition, Grant
+from review.files.readers import read_structure
+from review.values import as_list, construct_path, format_value, is_text
 
 ACCOUNT_ROOT = {"Fn::Join": ["", ["arn:aws:iam::", {"Ref": "AWS::AccountId"}, ":root"]]}
 DEFAULT_POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -31,9 +31,6 @@ CALLER_CONDITIONS = ("SourceAccount", "SourceArn", "PrincipalOrgID", "FunctionUr
 
 MANAGED_POLICY_ACTION = "act"
 """Stands for all actions of a managed policy: "may act on everything that ARN allows"."""
-
-EVERYTHING_EXCEPT = "everything except "
-"""The start of the pattern of NotAction and NotResource."""
 
 _ASSET_HASH = re.compile(r"\b[0-9a-f]{64}\b")
 """The hash of an asset, which changes with each version of its content."""
@@ -66,7 +63,7 @@ def _document_grants(
     for logical_id, resource in resources.items():
         properties, resource_type = resource.get("Properties", {}), resource["Type"]
         policy_property, default = DEFAULT_POLICIES.get(resource_type, ("", {}))
-        documents = [*_documents(resource_type, properties)]
+        documents = [*_documents(resource_type, properties, resources)]
         if policy_property and policy_property not in properties and logical_id in default_ids:
             documents.append({"Statement": default})
         for document in documents:
@@ -75,11 +72,13 @@ def _document_grants(
                     yield from _statement_grants(statement, logical_id, resources)
 
 
-def _documents(resource_type: str, properties: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _documents(
+    resource_type: str, properties: dict[str, Any], resources: dict[str, Any]
+) -> Iterator[dict[Any, Any]]:
     """Yield the policies of a resource: every property with statements.
 
-    A policy can be JSON text (AWS::EC2::VPCEndpoint). `Policies` contains policies only in IAM
-    types: in AWS::SSM::Parameter, it has another meaning.
+    A policy can be JSON text (AWS::Logs::ResourcePolicy), also a joined one. `Policies` has
+    policies only in IAM types: in AWS::SSM::Parameter, it has another meaning.
     """
     values = [*properties.values()]
     if resource_type.startswith("AWS::IAM::"):
@@ -88,8 +87,10 @@ def _documents(resource_type: str, properties: dict[str, Any]) -> Iterator[dict[
         match value:
             case {"Statement": _}:
                 yield value
-            case str() if value.startswith("{") and '"Statement"' in value:
-                yield json.loads(value)
+            case _ if is_text(value) and '"Statement"' in (text := format_value(value, resources)):
+                document = read_structure(text)
+                if isinstance(document, dict):
+                    yield document
 
 
 def _managed_policy_grants(resources: dict[str, Any]) -> Iterator[Grant]:

@@ -30,6 +30,8 @@ RULES: tuple[Rule, ...] = (
     endpoints.broken_clients,
     identities.shared_identities,
     resources.replaced_resources,
+    resources.moved_archives,
+    resources.exports_in_use,
     stages.no_longer_production,
     endpoints.low_availability,
     endpoints.lost_scaling,

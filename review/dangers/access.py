@@ -7,18 +7,17 @@ from fnmatch import fnmatchcase
 from review.access.grants import (
     ANYONE,
     CONDITION_CHANGE,
+    EVERYTHING_EXCEPT,
     NETWORK,
     Grant,
+    grant_groups,
+    grant_sentence,
     grant_sentences,
     is_service,
 )
-from review.access.statements import (
-    EVERYTHING_EXCEPT,
-    MANAGED_POLICY_ACTION,
-    construct_paths,
-)
+from review.access.statements import MANAGED_POLICY_ACTION, construct_paths
 from review.comparison import Comparison
-from review.dangers.danger import Danger, digest
+from review.dangers.danger import Danger, digest, joined
 
 ESCALATING_ACTIONS = (
     "iam:AttachRolePolicy",
@@ -102,23 +101,31 @@ def privileged_new_principals(comparison: Comparison) -> Iterator[Danger]:
             if reason and grant.principal != ANYONE:
                 grants_by_reason.setdefault(reason, set()).add(grant)
         for reason, grants in sorted(grants_by_reason.items()):
-            for sentence in grant_sentences(grants):
-                yield _danger(access.stack, sentence, reason, f"new, and {reason}: ")
+            for group in grant_groups(grants):
+                admitting = {grant.policy_resource for grant in group}
+                own = {grant for grant in access.grants_to_new if grant.principal in admitting}
+                permissions = [joined(grant_sentences(own))] if own else []
+                text = "; ".join((grant_sentence(group, "may"), *permissions))
+                yield _danger(access.stack, group, f"new, and {reason}: {text}", reason)
 
 
 def _dangers(stack: str, grants: set[Grant], verb: str) -> Iterator[Danger]:
-    return (_danger(stack, sentence, verb) for sentence in grant_sentences(grants, verb))
+    return (
+        _danger(stack, group, grant_sentence(group, verb), verb) for group in grant_groups(grants)
+    )
 
 
-def _danger(stack: str, sentence: str, shared_text: str, prefix: str = "") -> Danger:
-    """Return a danger, whose group has all dangers of the principal with the same `shared_text`.
+def _danger(stack: str, grants: list[Grant], message: str, shared_text: str) -> Danger:
+    """Return a danger of grants, grouped with those of the principal with the same `shared_text`.
 
-    Equal changes of a condition are one group, for any principal and stack.
+    Equal changes of a condition are one group, for any principal and stack. The key covers all
+    grants, of which the message names the first.
     """
-    principal = sentence.partition(" ")[0]
-    _, is_condition_change, change = sentence.partition(CONDITION_CHANGE)
+    principal = grants[0].principal
+    _, is_condition_change, change = message.partition(CONDITION_CHANGE)
     group = digest(change) if is_condition_change else f"{stack}.{principal}.{digest(shared_text)}"
-    return Danger(f"{stack}.{principal}.{digest(sentence)}", f"{prefix}{sentence}", group=group)
+    identity = digest("\n".join((message, *map(str, grants))))
+    return Danger(f"{stack}.{principal}.{identity}", message, group=group)
 
 
 class _StagePrincipals:

@@ -27,7 +27,7 @@ Alarm = dict[str, Any]
 
 
 def alarm_dangers(comparison: Comparison) -> Iterator[Danger]:
-    """Yield alarms that are deleted, go off later, or notify nobody, and lost subscriptions."""
+    """Yield alarms and budgets that are deleted, go off later, or notify nobody; subscriptions."""
     created = [
         (change.stack, change.type, change.after.get("Properties", {}))
         for change in comparison.changes
@@ -50,6 +50,10 @@ def alarm_dangers(comparison: Comparison) -> Iterator[Danger]:
                 yield from _changed_alarm(change, old, new, pair)
             elif not _belongs_to_removed_variant(change, pair):
                 yield _danger(change, "lost_alarms", "the alarm is deleted")
+        elif change.type == "AWS::Budgets::Budget" and not change.after:
+            limit = format_value(old.get("Budget", {}).get("BudgetLimit", {}).get("Amount"))
+            text = f"the budget of {limit} USD is deleted: nobody is notified of the costs"
+            yield _danger(change, "lost_alarms", text)
         elif change.type == "AWS::SNS::Subscription":
             yield from _changed_subscription(comparison, change, old, new)
 
@@ -134,9 +138,12 @@ def _threshold(alarm: Alarm, endpoint: PlannedEndpoint | None) -> tuple[float, s
 def _changed_subscription(
     comparison: Comparison, change: ResourceChange, old: Alarm, new: Alarm
 ) -> Iterator[Danger]:
+    subscriber = f"{old.get('Protocol')} {_name(old.get('Endpoint'))}"
+    if change.after and change.impact == "WILL_REPLACE" and change.before == change.after:
+        text = f"{subscriber} is not notified until it confirms its subscription to the new topic"
+        yield _danger(change, "silenced_alarms", text)
     if any(old.get(name) != new.get(name) for name in SUBSCRIPTION_PROPERTIES):
         resources, _ = stack_resources(comparison, change.stack)
-        subscriber = f"{old.get('Protocol')} {_name(old.get('Endpoint'))}"
         topic = format_value(old.get("TopicArn"), resources)
         filtered = " of all messages" if new and "FilterPolicy" in new else ""
         text = f"{subscriber} is no longer notified{filtered} by {topic}"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from platform_facts import TRITON_REPOSITORY
 from platform_facts.rules.server import VARIABLES
+from review.comparison import Comparison
 from review.template_changes import PropertyChange
 
 ADDITIONAL_ARGUMENTS = f"SAGEMAKER_TRITON_{VARIABLES['additional_args']}"
@@ -23,12 +24,15 @@ TRITON_IMAGE = f"/{TRITON_REPOSITORY}:"
 """AWS's images, which the release names."""
 
 
-def container_dangers(change: PropertyChange) -> Iterator[tuple[str, str]]:
+def container_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[tuple[str, str]]:
     """Yield an own image that changes, and variables that can select code, as rule and text."""
     if change.change.type != "AWS::SageMaker::Model" or not change.change.before:
         return
     head, _, name = change.path.rpartition(".")
-    if name == "Image" and change.before != change.after and TRITON_IMAGE not in str(change.after):
+    pair = comparison.endpoints.get(change.change.stack)
+    has_own_image = pair and pair.after and pair.after.settings.settings.get("image")
+    is_own = has_own_image or TRITON_IMAGE not in str(change.after)
+    if name == "Image" and change.before != change.after and is_own:
         yield "selected_code", f"its container runs another image: {change.text}"
     if head.endswith("Environment") and change.after is not None:
         value = change.after if isinstance(change.after, str) else repr(change.after)

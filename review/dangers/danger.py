@@ -4,19 +4,18 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from review.acknowledged import RULES, Acknowledgement
+from review.values import named
 
 REPOSITORY = "repository"
 """Replaces the stage in the key of a danger in a file of the repository."""
 
-MAX_SUBJECTS = 3
-"""Maximum number of subjects in a message; of more subjects, the message names only the first."""
-MAX_CHANGES = 6
-"""Maximum number of changes of one subject in a message."""
+MAX_CHANGES = 8
+"""Maximum number of changes in a message, and of its consequences."""
 MISMATCH = "template and plan differ: "
 """The start of messages that follow from others in most reports."""
-MORE = re.compile(r"\band \d+ more[:)]")
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,9 @@ class Danger:
     """A change that needs an acknowledgement in `review/acknowledged.yaml`, by its `key`.
 
     subject: last part of the key: the affected resource, usually with a digest of the change.
-    details: the messages of dangers that were merged into this one.
+    details: the messages of the dangers of its group.
+    consequences: the messages of dangers of which this one is the cause, and other changes of a
+        file.
     group: dangers with the same rule and group are merged.
     place: the changed property; of several dangers in one place, the worst explains the others.
     resource: the beginning of the subjects of other dangers, one of which explains this one.
@@ -38,6 +39,7 @@ class Danger:
     rule: str = ""
     stage: str = ""
     details: tuple[str, ...] = ()
+    consequences: tuple[str, ...] = ()
     group: str = ""
     place: str = ""
     resource: str = ""
@@ -72,7 +74,7 @@ def digest(text: str | bytes) -> str:
 
 
 def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:
-    """Yield the dangers that no other danger explains, with the explained ones as details."""
+    """Yield the dangers that no other danger explains, with the explained ones as consequences."""
     root_causes = [_root_cause(danger, dangers) for danger in dangers]
     for danger, root_cause in zip(dangers, root_causes, strict=True):
         if root_cause is danger:
@@ -81,7 +83,7 @@ def merge_explained(dangers: list[Danger]) -> Iterator[Danger]:
                 for other, other_cause in zip(dangers, root_causes, strict=True)
                 if other_cause is danger and other is not danger
             )
-            yield replace(danger, details=(*danger.details, *explained_messages))
+            yield replace(danger, consequences=(*danger.consequences, *explained_messages))
 
 
 def _root_cause(danger: Danger, dangers: list[Danger]) -> Danger:
@@ -107,42 +109,39 @@ def merge_groups(dangers: Iterable[Danger]) -> Iterator[Danger]:
             yield members[0]
             continue
         identity = "\n".join(f"{member.subject} {member.message}" for member in members)
-        heading = _heading([member.message for member in members])
-        has_all = len(members) <= MAX_CHANGES and MORE.search(heading) is None
         yield replace(
             members[0],
             subject=f"{group}.{digest(identity)}",
-            message=heading,
-            details=tuple(
-                text
-                for member in members
-                for text in (*(() if has_all else (member.message,)), *member.details)
-            ),
+            message=_heading([member.message for member in members]),
+            details=tuple(member.message for member in members),
+            consequences=tuple(text for member in members for text in member.consequences),
         )
 
 
 def _heading(messages: list[str]) -> str:
-    """Return `TYPE A, B: CHANGE` if the messages differ only in A and B, `A: CHANGES` of one A.
+    """Return `TYPE A, B: CHANGE; C: OTHER CHANGE` of messages `TYPE A: CHANGE`."""
+    subjects_by_change: dict[str, list[str]] = {}
+    for message in messages:
+        subject, is_named, change = message.partition(": ")
+        subjects_by_change.setdefault(f"{is_named}{change}", []).append(subject)
+    texts: list[str] = []
+    for change, subjects in subjects_by_change.items():
+        if not change:  # each message is a sentence
+            texts += dict.fromkeys(subjects)
+            continue
+        resource_type = f"{subjects[0].partition(' ')[0]} "
+        names = [subjects[0], *(name.removeprefix(resource_type) for name in subjects[1:])]
+        texts.append(f"{named([*dict.fromkeys(names)])}{change}")
+    more = f"; {len(texts) - MAX_CHANGES} more" if len(texts) > MAX_CHANGES else ""
+    return f"{joined(texts[:MAX_CHANGES])}{more}"
 
-    Of other messages, return the first, and the number of others. Messages are `TYPE A: CHANGE`.
-    """
-    subjects = [message.partition(": ")[0] for message in messages]
-    changes = list(dict.fromkeys(message.partition(": ")[2] for message in messages))
-    if all(changes) and len({*subjects}) == 1 and len(changes) <= MAX_CHANGES:
-        return f"{subjects[0]}: {'; '.join(changes)}"
-    if len(changes) > 1 or not all(changes):
-        return f"{messages[0]} (and {len(messages) - 1} more)"
-    resource_type = f"{subjects[0].partition(' ')[0]} "
-    names = [subjects[0], *(subject.removeprefix(resource_type) for subject in subjects[1:])]
-    if len(names) > MAX_SUBJECTS:
-        names = [f"{names[0]} and {len(names) - 1} more"]
-    return f"{', '.join(dict.fromkeys(names))}: {changes[0]}"
 
-
-def named(names: Sequence[str]) -> str:
-    """Return the first names of a list, and the number of others."""
-    more = f" and {len(names) - MAX_SUBJECTS} more" if len(names) > MAX_SUBJECTS else ""
-    return f"{', '.join(names[:MAX_SUBJECTS])}{more}"
+def joined(texts: Sequence[str]) -> str:
+    """Return texts after semicolons; the words with which all of them begin are there once."""
+    rows = [text.split(" ") for text in texts]
+    common = takewhile(lambda words: len({*words}) == 1, zip(*rows, strict=False))
+    count = sum(1 for _ in common)
+    return "; ".join((texts[0], *(" ".join(row[count:]) for row in rows[1:])))
 
 
 @dataclass(frozen=True)
@@ -168,42 +167,50 @@ class EndpointDangers:
 
     @property
     def sentence(self) -> str:
-        """The message, the other endpoints, and who acknowledged it."""
-        names = dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers)
-        others = f" (also {named([*names][1:])})" if len(names) > 1 else ""
-        text = f"{self.first.message}{others}"
-        if accepted := self.first.acknowledgement:
-            return f"(acknowledged by {accepted.who} until {accepted.until}: {accepted.why}) {text}"
-        return f"(advisory) {text}" if self.first.advisory else text
-
-    @property
-    def details(self) -> list[str]:
-        """The details of all dangers, without those whose change the sentence has.
+        """The message with its consequences, the other endpoints, and who acknowledged it.
 
         A difference from the plan follows from the other changes: the JSON has it.
         """
-        details = dict.fromkeys(detail for danger in self.dangers for detail in danger.details)
-        return [
-            detail
-            for detail in details
-            if not detail.startswith(MISMATCH)
-            and (detail.partition(": ")[2] or detail) not in self.first.message
-        ]
+        message = self.first.message
+        kinds: dict[str, Danger] = {}
+        texts = dict.fromkeys(
+            text
+            for danger in self.dangers
+            for text in danger.consequences
+            if not text.startswith(MISMATCH)
+            and not (" -> " in text and text.partition(": ")[2] in message)
+            and kinds.setdefault(_kind(text, danger), danger) is danger
+        )
+        names = dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers)
+        others = f" (also {named([*names][1:])})" if len(names) > 1 else ""
+        text = joined([message, *([_heading([*texts])] if texts else [])]) + others
+        if accepted := self.first.acknowledgement:
+            return f"(acknowledged by {accepted.who} until {accepted.until}: {accepted.why}) {text}"
+        return f"(advisory) {text}" if self.first.advisory else text
 
 
 def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
     """Return dangers grouped across endpoints: the worst first, advice and acknowledged last."""
     groups: dict[tuple[str, str, Acknowledgement | None], list[Danger]] = {}
     for danger in dangers:
-        name, sentence = danger.endpoint, danger.message
-        if name:
-            sentence = sentence.replace(name, "ENDPOINT")
-        if danger.stage:
-            sentence = re.sub(rf"\b{re.escape(danger.stage)}\b", "STAGE", sentence)
-        groups.setdefault((danger.rule, sentence, danger.acknowledgement), []).append(danger)
+        key = danger.rule, _kind(danger.message, danger), danger.acknowledgement
+        groups.setdefault(key, []).append(danger)
 
     def order(group: EndpointDangers) -> tuple[bool, bool, int]:
         first = group.first
         return first.acknowledgement is not None, first.advisory, first.rank
 
     return sorted(map(EndpointDangers, groups.values()), key=order)
+
+
+def _kind(message: str, danger: Danger) -> str:
+    """Return a message without the names of endpoint and stage, and of resources of a type."""
+    if danger.endpoint:
+        message = message.replace(danger.endpoint, "ENDPOINT")
+    if danger.stage:
+        message = re.sub(rf"\b{re.escape(danger.stage)}\b", "STAGE", message)
+    subject, _, change = message.partition(": ")
+    if change.startswith("the condition "):
+        return f"{subject.partition(' on ')[0]}: {change}"
+    kind = subject.partition(" ")[0]
+    return f"{kind}: {change}" if change and "::" in kind else message

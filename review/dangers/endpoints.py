@@ -14,6 +14,13 @@ from review.endpoint_changes import limits_text
 from review.model_changes import model_changes
 from review.values import falls_sharply, rises_sharply
 
+TARGETS = {
+    "components": "an inference component",
+    "multi-model": "a TargetModel",
+    "single-model": "no target",
+}
+"""Hosting -> what a call names (SageMaker runtime API reference, InvokeEndpoint)."""
+
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
     """An endpoint is removed from the app, or renamed.
@@ -38,12 +45,14 @@ def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
                 "until it is deleted; then every invocation fails",
                 explains=_is_log_deletion(comparison.stage, stack),
             )
-        elif pair.before and pair.before.settings.name != pair.name:
+        elif pair.before and pair.after and pair.before.settings.name != pair.name:
             old_name = pair.before.settings.name
+            old, new = (TARGETS[side.settings.hosting] for side in (pair.before, pair.after))
+            calls = f"; calls name {new}, before {old}" if old != new else ""
             yield Danger(
                 old_name,
                 f"the endpoint {old_name} is renamed to {pair.name}: a new endpoint is "
-                "created, the old one is deleted, and clients that use the old name fail",
+                f"created, the old one is deleted, and clients that use the old name fail{calls}",
             )
 
 
@@ -210,10 +219,24 @@ def _weaker_targets(comparison: Comparison) -> Iterator[Danger]:
             for name in old
             if ((name not in new and new) or rises_sharply(old[name], new.get(name, 0)))
         ]
+        changes += _cooldowns(before, after)
         if changes:
             name = after.settings.name
             text = f"{name} scales out later, or no longer by this metric: {', '.join(changes)}"
             yield Danger(f"{name}.targets", text)
+
+
+def _cooldowns(before: PlannedEndpoint, after: PlannedEndpoint) -> Iterator[str]:
+    """Yield the cooldowns that become five times as long, or scale in after a third of the time."""
+    old: Any = before.settings.settings.get("scaling") or {}
+    new: Any = after.settings.settings.get("scaling") or {}
+    for name, is_weaker in (
+        ("scale_out_cooldown_seconds", rises_sharply),
+        ("scale_in_cooldown_seconds", falls_sharply),
+    ):
+        first, then = old.get(name), new.get(name)
+        if isinstance(first, int) and isinstance(then, int) and is_weaker(first, then):
+            yield f"{name}: {first} -> {then}"
 
 
 def _scaling_targets(endpoint: PlannedEndpoint) -> dict[str, float]:

@@ -29,6 +29,11 @@ EFFECTS = {
     # S3 API reference, PutBucketPolicy, DeleteBucketPolicy
     "AWS::S3::BucketPolicy": "the creation fails, or the deletion removes the new policy",
 }
+DUPLICATE_EFFECTS = {
+    # Application Auto Scaling API reference, RegisterScalableTarget, DeregisterScalableTarget
+    "AWS::ApplicationAutoScaling::ScalableTarget": "the later registration overwrites the limits, "
+    "and the deletion of one deregisters both",
+}
 DUPLICATE_EFFECT = "the creation fails, or each replaces what the other has set, such as denials"
 OTHER_EFFECT = "CloudFormation creates before it deletes, and the name exists: the update fails"
 
@@ -68,7 +73,11 @@ def shared_identities(comparison: Comparison) -> Iterator[Danger]:
             effect = EFFECTS.get(new.type, OTHER_EFFECT)
             remedy = "Keep the logical ID (override_logical_id), or deploy the deletion first"
             if stays:
-                effect, remedy = DUPLICATE_EFFECT, "Change the existing one"
+                effect = DUPLICATE_EFFECTS.get(new.type, DUPLICATE_EFFECT)
+                remedy = "Change the existing one"
+            elif old[0] != new.stack and new.type not in EFFECTS:
+                effect = _moved_object(comparison, old, new.stack)
+                remedy = f"Leave it in {old[0]}"
             yield Danger(
                 f"{new.stack}.{new.path}.{old[1]}",
                 f"{new.type} {old[0]}/{old_path} ({old[1]}): is one object in AWS with the new "
@@ -77,6 +86,35 @@ def shared_identities(comparison: Comparison) -> Iterator[Danger]:
                 explains=_is_deletion(f"{old[0]}.{old_path}"),
             )
             break
+
+
+def _moved_object(comparison: Comparison, old: tuple[str, str], stack: str) -> str:
+    """Return what happens to an object that moves to another stack: the order decides.
+
+    A stack is updated after those whose exports it imports (`cdk deploy`, which deploys the
+    dependencies of a stack before it).
+    """
+    before, after = comparison.templates
+    removed = before[old[0]]["Resources"][old[1]]
+    if removed.get("DeletionPolicy", "Delete") != "Delete":
+        return (
+            f"{old[0]} keeps it (DeletionPolicy), so its name exists: the update of {stack} fails"
+        )
+    deletion = (
+        f"{old[0]} deletes it with what it contains, and {stack} creates an empty one, which fails "
+        "if something has created the name again in between"
+    )
+    creation = f"the name exists, and the update of {stack} fails"
+    if _imports(after[stack], old[0]):
+        return f"{old[0]} is updated first, as {stack} imports its exports: {deletion}"
+    if _imports(after.get(old[0], {}), stack):
+        return f"{stack} is updated first, as {old[0]} imports its exports: {creation}"
+    return f"if {old[0]} is updated first, {deletion}; otherwise {creation}"
+
+
+def _imports(template: Template, stack: str) -> bool:
+    """Return whether a template imports what another stack exports, under the CDK's names."""
+    return f'"Fn::ImportValue": "{stack}:' in json.dumps(template)
 
 
 def _is_deletion(subject: str) -> Callable[[Danger], bool]:

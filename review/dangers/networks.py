@@ -46,7 +46,7 @@ def _group_dangers(change: PropertyChange) -> Iterator[tuple[str, str]]:
     known = _public_rules(before)
     for network, ports in sorted(_public_rules(after) - known, key=str):
         if ingress and network not in dict(known):
-            yield PUBLIC_EXPOSURE, f"the security group admits the public network {network}"
+            yield PUBLIC_EXPOSURE, f"admits the public network {network}: {ports}"
         elif not ingress and change.change.before and (network, ALL_PORTS) not in known:
             place = network if network.prefixlen else "anywhere"
             yield INTERNET_ROUTES, f"the security group allows egress to {place}: {ports}"

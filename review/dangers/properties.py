@@ -1,113 +1,25 @@
-"""Dangers of single properties: a table of safe values that are lost, and a few comparisons."""
+"""Dangers of single properties: safe values that are lost, and a few comparisons."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from release.templates import references
 from review.access.access_changes import has_more_access
 from review.amounts import unsafe_amount
+from review.commands import command_findings
 from review.comparison import Comparison
 from review.dangers.alarms import alarm_dangers
 from review.dangers.containers import container_dangers
 from review.dangers.danger import Danger, digest
 from review.dangers.networks import network_dangers
-from review.template_changes import RETENTION_POLICIES, PropertyChange, property_changes
-from review.values import as_list, changed_lines, format_value
+from review.safeguards import ROWS, is_set
+from review.template_changes import PropertyChange, property_changes
+from review.values import as_list, format_value, rises_sharply
 
 Finding = tuple[str, str]
 """Rule and message."""
 
-
-class Loss(NamedTuple):
-    """A property whose safe value becomes an unsafe one, in patterns of types and paths."""
-
-    type: str
-    path: str
-    is_safe: Callable[[Any], bool]
-    rule: str
-    text: str
-
-
-def is_on(value: Any) -> bool:
-    """Return whether a setting is enabled."""
-    return value in (True, "true", "Enabled")
-
-
-def is_off(value: Any) -> bool:
-    """Return whether a setting is disabled or absent."""
-    return not is_on(value)
-
-
-def is_set(value: Any) -> bool:
-    """Return whether a property is set."""
-    return value is not None and value != {"Ref": "AWS::NoValue"}
-
-
-def is_customer_key(value: Any) -> bool:
-    """Return whether a key is set and managed by the customer, not by AWS."""
-    return is_set(value) and not str(value).startswith("alias/aws/")
-
-
-def is_pinned(value: Any) -> bool:
-    """Return whether an image is named by its digest."""
-    return "@sha256:" in str(value)
-
-
-NO_KEY = "is no longer encrypted with a customer-managed key"
-
-ROWS = (
-    # IAM user guide, access_policies_boundaries
-    Loss("AWS::IAM::Role", "PermissionsBoundary", is_set,
-        "lost_safeguards", "loses its permissions boundary"),
-    # API reference, UpdateEndpoint, RetainAllVariantProperties
-    Loss("AWS::SageMaker::Endpoint", "RetainAllVariantProperties", is_on, "reset_instance_counts",
-        "updates set the initial number of instances, independent of the load"),
-    # SageMaker API reference, CreateModel, EnableNetworkIsolation; ProductionVariant
-    Loss("AWS::SageMaker::Model", "EnableNetworkIsolation", is_on,
-        "lost_safeguards", "its container has network access"),
-    Loss("AWS::SageMaker::EndpointConfig", "DataCaptureConfig.EnableCapture", is_on,
-        "lost_logging", "requests are no longer captured"),
-    # S3 user guide: Versioning, ServerLogs, access-control-block-public-access
-    Loss("AWS::S3::Bucket", "PublicAccessBlockConfiguration.*", is_on,
-        "public_exposure", "no longer blocks public access"),
-    Loss("AWS::S3::Bucket", "VersioningConfiguration.Status", is_on,
-        "lost_safeguards", "no longer keeps earlier versions of objects"),
-    Loss("AWS::S3::Bucket", "LoggingConfiguration.DestinationBucketName", is_set,
-        "lost_logging", "access to the bucket is no longer logged"),
-    # KMS developer guide, rotate-keys; API reference, DisableKey: a key is enabled by default
-    Loss("AWS::KMS::Key", "EnableKeyRotation", is_on, "lost_safeguards", "is no longer rotated"),
-    Loss("AWS::KMS::Key", "Enabled", lambda value: value is None or is_on(value),
-        "lost_safeguards", "is disabled: data encrypted with it cannot be read"),
-    *(Loss("*", f"*{name}", is_customer_key, "encryption_removed", NO_KEY)
-      for name in ("KmsKeyId", "KmsKeyArn", "KmsMasterKeyId", "EncryptionKey", "KMSMasterKeyID")),
-    Loss("*", "*.SSEAlgorithm", lambda value: str(value).startswith("aws:kms"),
-        "encryption_removed", NO_KEY),
-    # CodeBuild user guide, change-project; API reference, LogsConfig
-    Loss("AWS::CodeBuild::Project", "Environment.PrivilegedMode", is_off,
-        "lost_safeguards", "builds in privileged mode"),
-    Loss("AWS::CodeBuild::Project", "Environment.Image", is_pinned,
-        "lost_pins", "the build image is not pinned by digest"),
-    Loss("AWS::CodeBuild::Project", "LogsConfig.*.Status", lambda value: value != "DISABLED",
-        "lost_logging", "builds are no longer logged"),
-    # DynamoDB developer guide, Point-in-time recovery, deletion protection
-    Loss("AWS::DynamoDB::*", "*PointInTimeRecoveryEnabled", is_on,
-        "lost_safeguards", "has no backups of the last days"),
-    Loss("AWS::DynamoDB::*", "DeletionProtectionEnabled", is_on,
-        "lost_safeguards", "can be deleted"),
-    Loss("AWS::EC2::Subnet", "MapPublicIpOnLaunch", is_off,
-        "internet_routes", "its instances get public addresses"),
-    *(Loss("*", name, lambda value: value == "Retain",
-          "replaced_resources", "is no longer retained when its stack is deleted")
-      for name in RETENTION_POLICIES),
-)  # fmt: skip
-
-DOWNLOAD_COMMANDS = re.compile(
-    r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url"
-    r"|\b(pip3? install|npm (i|install)|apt(-get)? install)\b(?!.*--require-hashes)"
-)
-"""Commands that download files without a hash; chosen for this project."""
 
 OTHER_AMOUNTS = (
     ("AWS::CloudWatch::*", "*"),  # alarms.py
@@ -116,12 +28,6 @@ OTHER_AMOUNTS = (
     ("AWS::SageMaker::*", "DeploymentConfig.*.MaximumExecutionTimeoutInSeconds"),
 )
 """Types and paths of amounts that have rules of their own, or follow from others."""
-PROTECTING_OPTIONS = re.compile(
-    r"--(require-hashes|only-binary\S*|no-deps|no-index|frozen\S*|locked|ignore-scripts|strict)"
-    r"|-(e|eu|euo|euxo)|pipefail|ci"
-)
-"""Words of commands without which they install or accept more; chosen for this project."""
-
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 """Storage classes whose objects must be restored before they can be read (S3 user guide,
 storage-class-intro; GLACIER is Flexible Retrieval)."""
@@ -131,19 +37,20 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     """A property protects less; equal changes of resources of one type are one danger."""
     removed = set[tuple[str, str]]()
     dangers: dict[Danger, None] = {}
-    for change in property_changes(comparison):
+    changes = [*property_changes(comparison)]
+    for change in changes:
         if change.is_access:
             continue  # review/access
         resource, property_name = change.change, change.path.partition(".")[0]
         findings = [
-            *_row_dangers(change),
+            *_row_dangers(change, changes),
             *_amount_dangers(change),
             *_role_dangers(change),
             *_lifecycle_dangers(change),
             *_guard_dangers(change),
             *_rollback_dangers(change),
             *_command_dangers(change),
-            *container_dangers(change),
+            *container_dangers(comparison, change),
             *network_dangers(comparison, change),
         ]
         if findings and property_name not in resource.after.get("Properties", {property_name}):
@@ -162,10 +69,17 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     yield from (*dangers, *alarm_dangers(comparison))
 
 
-def _row_dangers(change: PropertyChange) -> Iterator[Finding]:
+def _row_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> Iterator[Finding]:
+    """Yield a safe value that is lost, unless it moves to another place in the resource."""
+    moved = [
+        other.after
+        for other in changes
+        if other.change is change.change and other.path.endswith(f".{change.path}")
+    ]
     for row in ROWS:
         is_row = fnmatchcase(change.change.type, row.type) and fnmatchcase(change.path, row.path)
-        if is_row and row.is_safe(change.before) and not row.is_safe(change.after):
+        is_moved = bool(moved) and all(map(row.is_safe, moved))
+        if is_row and row.is_safe(change.before) and not row.is_safe(change.after) and not is_moved:
             yield row.rule, f"{row.text}: {change.text}"
             return
 
@@ -251,6 +165,10 @@ def _rollback_dangers(change: PropertyChange) -> Iterator[Finding]:
             count = f": {len(new)} of {len(old)} alarms remain" if len(new) < len(old) else ""
             text = f"updates are no longer rolled back by {', '.join(removed)}{count}"
             yield "lost_rollback", text
+    is_step = change.path.endswith(("CanarySize.Value", "StepSize.Value", "BatchSize.Value"))
+    sizes = [size for size in (change.before, change.after) if isinstance(size, int)]
+    if is_step and len(sizes) == 2 and rises_sharply(*sizes):
+        yield "lost_rollback", f"more instances change before an alarm can go off: {change.text}"
     is_routing = change.path.endswith("TrafficRoutingConfiguration.Type")
     if is_routing and change.before and change.after in ("ALL_AT_ONCE", None):
         yield "lost_rollback", f"traffic moves at once: {change.text}"
@@ -271,12 +189,8 @@ def _command_dangers(change: PropertyChange) -> Iterator[Finding]:
     is_build = change.matches(("AWS::CodeBuild::Project", "Source.BuildSpec*"))
     if not is_build and "ommand" not in change.path:
         return
-    removed, added = changed_lines(*change.texts)
-    for line in added:
-        if DOWNLOAD_COMMANDS.search(line):
-            yield "build_downloads", f"the build runs: {line}"
-    words, new_words = ({word for line in lines for word in line.split()}
-                        for lines in (removed, change.texts[1].splitlines()))  # fmt: skip
-    for word in sorted(words - new_words):
-        if added and PROTECTING_OPTIONS.fullmatch(word):
-            yield "lost_pins", f"a command no longer has {word}: {change.text}"
+    before, after = (
+        "\n".join(format_value(item, side) for item in as_list(value or []))
+        for value, side in zip((change.before, change.after), change.resources, strict=True)
+    )
+    yield from command_findings(before, after)

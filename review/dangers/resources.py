@@ -1,17 +1,20 @@
 """Dangers of whole resources and stacks: replaced, deleted, unfamiliar, other settings."""
 
 import json
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from release.templates import Template
 from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
+from review.stack_differences import ResourceChange
 from review.template_changes import property_changes
-from review.values import format_value, is_intrinsic_function
+from review.values import format_change, format_value, is_intrinsic_function, named
 
 IMMUTABLE_TYPES = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
 """Types that every update replaces; they contain no data."""
@@ -44,25 +47,91 @@ OPAQUE = (
 )
 """Patterns of properties whose parts are not listed in `KNOWN`."""
 
+PROTECTING = re.compile(r"kms|encrypt|logging|tracing|deadletter|pointintime|protection", re.I)
+"""Names of properties that a stack may newly have: they protect, and give no access."""
+WITHOUT_ACCESS = (
+    *("AWS::CDK::Metadata", "AWS::CloudWatch::*", "AWS::KMS::Alias", "AWS::Logs::MetricFilter"),
+    *("AWS::Logs::QueryDefinition", "AWS::SQS::Queue", "AWS::SSM::Parameter"),
+)
+"""Patterns of types that run no code, give no access and open no network."""
 PROTECTION = "terminationProtection"
 
 
 def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
     """A resource other than a Model or an EndpointConfig is replaced, or a stateful one deleted.
 
-    The replacements of a stack are one danger: a resource is often replaced because it refers to
-    another replaced resource.
+    Those of a stack are one danger: a resource is often replaced because it refers to another
+    replaced resource.
     """
     for change in comparison.changes:
         if change.type in EXEMPT_TYPES or not comparison.is_deployed(change.stack):
             continue
-        subject = f"{change.stack}.{change.path}"
-        if change.impact == "WILL_REPLACE":
-            properties = ", ".join(change.properties)
-            message = f"{change.type} {change.path} is replaced ({properties} changes)"
+        subject, text = f"{change.stack}.{change.path}", ""
+        if change.before and change.after and change.before["Type"] != change.type:
+            # aws/aws-sam-cli#6786: "Update of resource type is not permitted"
+            types = f"{change.before['Type']} -> {change.type}"
+            text = f"replaced by another type, which CloudFormation refuses: {types}"
+        elif change.impact == "WILL_REPLACE":
+            text = f"replaced ({_reasons(change)})"
+        elif change.type in STATEFUL_TYPES:
+            text = REMOVALS.get(change.impact, "")
+        if text:
+            message = f"{change.type} {change.stack}/{change.path}: {text}"
             yield Danger(subject, message, group=change.stack)
-        elif change.type in STATEFUL_TYPES and change.impact in REMOVALS:
-            yield Danger(subject, f"{change.type} {change.path} is {REMOVALS[change.impact]}")
+
+
+def _reasons(change: ResourceChange) -> str:
+    """Return the properties that replace a resource, with both values if they differ."""
+    sides = [side.get("Properties", {}) for side in (change.before, change.after)]
+    texts = []
+    for name in change.properties:
+        before, after = (format_value(side.get(name), {}) for side in sides)
+        is_equal = before == after  # a reference to another replaced resource
+        texts.append(f"{name} changes" if is_equal else f"{name}: {format_change(before, after)}")
+    return ", ".join(texts)
+
+
+def moved_archives(comparison: Comparison) -> Iterator[Danger]:
+    """The models of an endpoint are in another bucket: all of them are built again."""
+    for change in property_changes(comparison):
+        if change.matches(("Custom::TritonModels", "Bucket")) and change.change.before:
+            text = "every model is built again, in another bucket: the archives stay in the old one"
+            yield Danger(
+                f"{change.change.stack}.{change.change.path}",
+                f"{change.change.type} {change.change.stack}: {text} ({change.text})",
+                rule="replaced_resources",
+                group="archives",
+            )
+
+
+def exports_in_use(comparison: Comparison) -> Iterator[Danger]:
+    """A stack loses an export that another deployed stack imports: CloudFormation refuses it.
+
+    "You can't delete a stack if another stack references one of its outputs. You can't modify or
+    remove an output value that is referenced by another stack" (CloudFormation user guide,
+    using-cfn-stack-exports). The stacks that export are deployed first.
+    """
+    before, after = comparison.templates
+    imports = {stack: json.dumps(template) for stack, template in before.items()}
+    for stack in filter(comparison.is_deployed, before):
+        removed = sorted(_exports(before[stack]) - _exports(after[stack]))
+        users = {
+            name: [user for user, text in imports.items() if user != stack and f'"{name}"' in text]
+            for name in removed
+        }
+        if names := [name for name in removed if users[name]]:
+            stacks = named(sorted({user for name in names for user in users[name]}))
+            yield Danger(
+                f"{stack}.{digest(' '.join(names))}",
+                f"{stack}: the update fails: {stacks} import exports that it removes: "
+                f"{named(names)}. First deploy a version that keeps them (export_value)",
+                rule="rejected_updates",
+            )
+
+
+def _exports(template: Template) -> set[str]:
+    exports = (output.get("Export", {}) for output in template.get("Outputs", {}).values())
+    return {str(export["Name"]) for export in exports if "Name" in export}
 
 
 def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
@@ -73,7 +142,10 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
     """
     known = known_resources()
     for change in comparison.changes:
-        if not change.before and change.after and change.type not in known:
+        is_known = change.type in known or any(
+            fnmatchcase(change.type, pattern) for pattern in WITHOUT_ACCESS
+        )
+        if not change.before and change.after and not is_known:
             text = f"{change.type} {change.stack}/{change.path}: no stack has this type of resource"
             yield Danger(f"{change.stack}.{change.path}.{change.type}", text, group=change.type)
     reported = set[tuple[str, str, str]]()
@@ -86,10 +158,12 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
         for path in resource_paths(resource.type, {"Properties": properties}):
             key = (resource.stack, resource.id, path)
             is_tag = "Tags." in path and str(difference.after) in tags
-            is_known = is_tag or _is_known(path, known[resource.type])
+            is_known = (
+                is_tag or _is_known(path, known[resource.type]) or bool(PROTECTING.search(path))
+            )
             if not is_known and key not in reported:
                 reported.add(key)
-                text = f"no stack has the property {path} of this type: {difference.text}"
+                text = f"no stack has this property: {difference.text}"
                 yield Danger(
                     f"{resource.stack}.{resource.path}.{path}.{digest(text)}",
                     f"{resource.type} {resource.stack}/{resource.path}: {text}",

@@ -9,7 +9,7 @@ from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import MISMATCH, Danger, digest
 from review.money import cost_changes, total
-from review.values import construct_path
+from review.values import construct_path, rises_sharply
 from review.verified_plans import unverified_models, unverified_settings
 
 PRODUCTION_ONLY_SUBJECTS = {
@@ -42,7 +42,12 @@ def plan_mismatches(comparison: Comparison) -> Iterator[Danger]:
         logical_id = sentence.partition(": ")[2].partition(":")[0].partition(".")[0]
         resources = comparison.after.get(stack, {}).get("Resources", {})
         path = construct_path(logical_id, resources).partition("/")[2] or logical_id
-        yield Danger(f"{stack}.{digest(sentence)}", text, group=stack, resource=f"{stack}.{path}")
+        yield Danger(
+            f"{stack}.{digest(sentence)}",
+            text,
+            group=comparison.stage,
+            resource=f"{stack}.{path}",
+        )
     for problem in unverified_settings(plan, comparison.stage_file):
         yield Danger(f"{comparison.stage}.{digest(problem)}", problem)
     for name, problem in unverified_models(plan, comparison.read_models):
@@ -84,10 +89,16 @@ def no_longer_production(comparison: Comparison) -> Iterator[Danger]:
 def over_budget(comparison: Comparison) -> Iterator[Danger]:
     """The maximum cost of a stage newly exceeds `max_monthly_usd`, or exceeds it and rises.
 
+    Or the limit is removed, or becomes several times as high.
+
     Instance types without a price are omitted from the cost, and listed in a note.
     """
     old_limit = comparison.plan_before.max_monthly_usd if comparison.plan_before else None
     limit = comparison.plan_after.max_monthly_usd if comparison.plan_after else None
+    if comparison.plan_after and old_limit and (not limit or rises_sharply(old_limit, limit)):
+        after = "none" if limit is None else f"{limit:,.0f}"
+        text = f"max_monthly_usd {old_limit:,.0f} -> {after}: a review accepts higher costs"
+        yield Danger(f"{comparison.stage}.limit", f"{comparison.stage}: {text}")
     if limit is None:
         return
     costs = list(cost_changes(comparison))

@@ -10,6 +10,7 @@ from release.templates import Template
 from review.comparison import Comparison
 from review.dangers.danger import Danger
 from review.template_changes import property_changes
+from review.values import format_value
 
 TARGETS = {
     "account": re.compile(r"arn:aws[\w-]*:[\w-]*:[\w-]*:(\d{12})\b|\b(\d{12})\.dkr\.ecr\."),
@@ -41,17 +42,17 @@ def foreign_targets(comparison: Comparison) -> Iterator[Danger]:
             continue
         for target in sorted({*_targets(change.after, change.path)} - known):
             name = f"{change.change.stack}/{change.change.path}"
-            danger = _danger(target, f"{change.change.type} {name}: {change.path}")
+            danger = _danger(target, f"{change.change.type} {name}", change.text)
             yield replace(danger, place=change.place)
     for stack, template in after.items():
         for name, output in _outputs(template).items():
             for target in sorted({*_targets(output, "")} - known):
-                yield _danger(target, f"{stack}: output {name}")
+                yield _danger(target, f"{stack}: output {name}", format_value(output))
 
 
-def _danger(target: tuple[str, str], place: str) -> Danger:
+def _danger(target: tuple[str, str], place: str, value: str) -> Danger:
     kind, name = target
-    text = f"{place} refers to the {kind} {name}, which nothing in this stage did before"
+    text = f"{place}: refers to the {kind} {name}, which nothing in this stage did before: {value}"
     return Danger(f"{kind}.{name}", text, group=f"{kind}.{name}")
 
 

@@ -22,6 +22,9 @@ DATA = re.compile(
 )
 """Paths of files that are data, which needs no owner; everything else is code."""
 
+UNOWNED_CODE = "unowned_code"
+"""The rule of code without an owner: about who approves a change, not about its content."""
+
 ROOT = "the root"
 MAX_FILES = 8
 """Maximum number of files in the line of a package, those with the most changed lines."""
@@ -78,14 +81,27 @@ class CodeOwners:
         return cls(next(contents, b"").decode(errors="replace"))
 
     @cached_property
-    def _lines(self) -> list[tuple[re.Pattern[str], list[str]]]:
+    def _lines(self) -> list[tuple[re.Pattern[str], str, list[str]]]:
         words = (line.partition("#")[0].split() for line in self.text.splitlines())
-        return [(_expression(pattern), owners) for pattern, *owners in filter(None, words)]
+        return [(_expression(pattern), pattern, owners) for pattern, *owners in filter(None, words)]
+
+    def _line(self, path: str) -> tuple[str, list[str]]:
+        """Return pattern and owners of the last line that matches a path."""
+        lines = reversed(self._lines)
+        matching = ((pattern, owners) for regex, pattern, owners in lines if regex.fullmatch(path))
+        return next(matching, ("", []))
+
+    def named(self, path: str) -> list[str]:
+        """Return the owners of a path."""
+        return self._line(path)[1]
+
+    def pattern(self, path: str) -> str:
+        """Return the pattern that selects the owners of a path, empty if there is none."""
+        return self._line(path)[0]
 
     def find(self, path: str) -> list[str]:
-        """Return the owners of a path, without placeholders: the last matching line counts."""
-        matching = (owners for pattern, owners in reversed(self._lines) if pattern.fullmatch(path))
-        return [owner for owner in next(matching, []) if not owner.startswith(PLACEHOLDER)]
+        """Return the owners of a path, without placeholders."""
+        return [owner for owner in self.named(path) if not owner.startswith(PLACEHOLDER)]
 
 
 def _expression(pattern: str) -> re.Pattern[str]:

@@ -1,36 +1,57 @@
 """The review of all changed files."""
 
 import re
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from release.assemblies import SynthesisedCheckout
 from review.amounts import unsafe_amount
+from review.commands import command_findings
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.files.changed_code import (
     LOCATIONS,
+    UNOWNED_CODE,
     ChangedFile,
     CodeOwners,
     file_lines,
     package_lines,
 )
 from review.files.model_code import new_capabilities
-from review.files.model_data import describe_model_data, lengths_above_engines
-from review.files.packages import describe_packages
-from review.files.python_code import changed_literals
+from review.files.model_data import MODEL_DATA, describe_model_data, lengths_above_engines
+from review.files.packages import NPM_LOCK, describe_packages
+from review.files.python_code import changed_literals, refusals
+from review.files.readers import read_json, read_text, read_yaml
+from review.files.workflows import FOLDER as WORKFLOWS
 from review.files.workflows import describe_workflows
-from review.values import falls_sharply, format_change, rises_sharply
+from review.values import (
+    Unreadable,
+    falls_sharply,
+    format_change,
+    named,
+    rises_sharply,
+    value_differences,
+)
 
 ACKNOWLEDGEMENTS = "review/acknowledged.yaml"
 MAX_NOTES = 20
 """Maximum number of notes about one file."""
 
+SCRIPT = re.compile(r"(.*/)?(Makefile|Dockerfile[^/]*|[^/]+\.(mk|sh))|\.ci/.*")
+SETTINGS: Mapping[str, Callable[[bytes], Any]] = {
+    **dict.fromkeys(("yaml", "yml"), read_yaml),
+    "json": read_json,
+    "toml": lambda content: tomllib.loads("" if content == b"{}" else read_text(content)),
+}
+"""Suffix of files of settings -> their reader."""
 NOT_DEPLOYED = re.compile(r"(.*/)?(tests|docs|tools)/")
 RUNNING = ("delivery/", "endpoint_client/")
 """Folders of code that runs with the stage, and is in no template."""
 
-MERGED_RULES = ("new_packages", "unowned_code")
+MERGED_RULES = ("new_packages", UNOWNED_CODE)
 """Rules whose dangers are one danger for all files."""
 
 
@@ -71,7 +92,7 @@ def compare_files(
     ]
     moved = _moved_files(changed)
     dangers: list[Danger] = []
-    notes: list[str] = []
+    notes: dict[str, list[str]] = {}
     owners = CodeOwners.of(base)
     only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
     capabilities: dict[str, list[tuple[str, str]]] = {}
@@ -85,28 +106,39 @@ def compare_files(
         longer = lengths_above_engines(folder, head) - lengths_above_engines(folder, base)
         for path, text in sorted(longer):
             lengths.setdefault(path, []).append(("broken_clients", text))
+    lost_refusals = _lost_refusals(changed)
     for file in changed:
         limits = [*_changed_limits(moved.get(file.path, file), assets)]
         literals[file.path] = [text for _, text in limits]
         findings = [(rule, text) for rule, text in limits if rule]
         findings += [*dict.fromkeys(_findings(file, moved.get(file.path), head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
-        findings += lengths.get(file.path, [])
+        findings += [*lengths.get(file.path, []), *lost_refusals.get(file.path, [])]
         if file.path in LOCATIONS:
             findings += _lost_owners(owners, CodeOwners.of(head), head)
         if file.is_code and not owners.find(file.path) and not only_acknowledges:
             text = f"package {file.package}: code without an owner in the base's CODEOWNERS"
-            findings.append(("unowned_code", f"{text}: nobody has to approve it"))
-        dangers += [_danger(file, rule, text) for rule, text in findings if rule]
+            findings.append((UNOWNED_CODE, f"{text}: nobody has to approve it"))
         texts = [text for rule, text in findings if not rule]
         if len(texts) > MAX_NOTES:
             texts = [*texts[:MAX_NOTES], f"{len(texts) - MAX_NOTES} more"]
-        notes += [f"{file.path}: {'; '.join(texts)}"] if texts else []
+        for rule, text in findings:
+            if rule == UNOWNED_CODE:
+                dangers.append(_danger(file, rule, text))
+            elif rule:  # what the file loses and gets is told in one place
+                dangers.append(_danger(file, rule, text, texts))
+                texts = []
+        if texts:
+            name = file.path.removeprefix(f"{file.package}/")
+            notes.setdefault(file.package, []).append(f"{name}: {'; '.join(texts)}")
     old_paths = {file.old_path for file in moved.values()}
     code = [moved.get(file.path, file) for file in changed
             if file.is_code and file.path not in old_paths]  # fmt: skip
     return FileReview(
-        tuple(merge_groups(dangers)), tuple(notes), package_lines(code, literals), file_lines(code)
+        tuple(merge_groups(dangers)),
+        tuple(f"{package}: {'; '.join(texts)}" for package, texts in notes.items()),
+        package_lines(code, literals),
+        file_lines(code),
     )
 
 
@@ -115,7 +147,7 @@ def _changed_limits(file: ChangedFile, assets: frozenset[bytes]) -> Iterator[tup
 
     The effect of other code is in templates and plans.
     """
-    if not file.path.endswith(".py") or NOT_DEPLOYED.match(file.path):
+    if not _is_run(file.path):
         return
     is_deployed = file.after in assets or file.path.startswith(RUNNING)
     for name, before, after in changed_literals(file.before, file.after):
@@ -127,6 +159,34 @@ def _changed_limits(file: ChangedFile, assets: frozenset[bytes]) -> Iterator[tup
             yield "changed_limits", text
         else:
             yield "", text
+
+
+def _lost_refusals(changed: Iterable[ChangedFile]) -> dict[str, list[tuple[str, str]]]:
+    """Return the statements of checks that a package no longer has, by file.
+
+    Moved and reworded ones are not lost: the package raises the exception as often as before.
+    """
+    losses: dict[str, list[tuple[str, str]]] = {}
+    counts = Counter[tuple[str, str]]()
+    for file in (file for file in changed if file.after is not None and _is_run(file.path)):
+        before, after = (Counter(refusals(side)) for side in (file.before, file.after))
+        for name, _ in (after - before).elements():
+            counts[file.package, name] += 1
+        for name, statement in (before - after).elements():
+            counts[file.package, name] -= 1
+            losses.setdefault(file.path, []).append((name, statement))
+    return {
+        file.path: [
+            ("weakened_checks", f"no longer refuses: {statement}")
+            for name, statement in losses.get(file.path, [])
+            if counts[file.package, name] < 0
+        ]
+        for file in changed
+    }
+
+
+def _is_run(path: str) -> bool:
+    return path.endswith(".py") and not NOT_DEPLOYED.match(path)
 
 
 def _is_other_limit(before: Any, after: Any) -> bool:
@@ -160,30 +220,49 @@ def _findings(
     folder = "/".join(file.path.split("/")[:2])
     model_exists = any(path.startswith(f"{folder}/") for path in head)
     yield from describe_model_data(moved or file, model_exists=model_exists)
-    yield from describe_packages(moved or file)
+    yield from describe_packages(moved or file, head)
+    yield from _changed_settings(moved or file)
+    if SCRIPT.fullmatch(file.path) and not NOT_DEPLOYED.match(file.path):
+        sides = (side or b"" for side in (file.before, file.after))
+        yield from command_findings(*(side.decode(errors="replace") for side in sides))
+
+
+def _changed_settings(file: ChangedFile) -> Iterator[tuple[str, str]]:
+    """Yield the changed values of settings that no other part of the review compares."""
+    name = file.path.rpartition(".")[2]
+    is_compared = file.path.startswith(("stages/", WORKFLOWS)) or MODEL_DATA.fullmatch(file.path)
+    others = NOT_DEPLOYED.match(file.path) or NPM_LOCK.fullmatch(file.path)
+    if name not in SETTINGS or is_compared or others or None in (file.before, file.after):
+        return
+    with suppress(Unreadable, ValueError):
+        before, after = (SETTINGS[name](side or b"{}") for side in (file.before, file.after))
+        yield from (("", str(difference)) for difference in value_differences(before, after))
 
 
 def _lost_owners(
     old: CodeOwners, new: CodeOwners, head: Mapping[str, bytes]
 ) -> Iterator[tuple[str, str]]:
     """Yield the files for which fewer people than before may approve a change, by owner."""
-    paths_by_owner: dict[str, list[str]] = {}
-    for path in sorted(head):
-        for owner in {*old.find(path)} - {*new.find(path)}:
-            paths_by_owner.setdefault(owner, []).append(path)
-    for owner, paths in sorted(paths_by_owner.items()):
-        more = f" and {len(paths) - 1} more files" if len(paths) > 1 else ""
-        unowned = [path for path in paths if not new.find(path)]
-        nobody = f"; nobody has to approve {unowned[0]}" if unowned else ""
-        yield "lost_owners", f"{owner} no longer has to approve {paths[0]}{more}{nobody}"
+    groups: dict[tuple[str, str], list[str]] = {}
+    for path in sorted(head, key=lambda path: (path.count("/"), path)):
+        lost = {*old.named(path)} - {*new.named(path)}
+        if new.named(path):
+            lost &= {*old.find(path)}  # a placeholder has a successor
+        for owner in lost:
+            groups.setdefault((owner, new.pattern(path)), []).append(path)
+    for (owner, pattern), paths in sorted(groups.items()):
+        nobody = "" if new.named(paths[0]) else "; nobody has to"
+        files = f"{pattern}: {named(paths)}" if pattern else named(paths)
+        yield "lost_owners", f"{owner} no longer has to approve {files}{nobody}"
 
 
-def _danger(file: ChangedFile, rule: str, text: str) -> Danger:
+def _danger(file: ChangedFile, rule: str, text: str, changes: Sequence[str] = ()) -> Danger:
     """Return a danger whose key has a digest of the file, so that it is accepted only as it is."""
     return Danger(
         f"{file.path}.{digest(b'deleted' if file.after is None else file.after)}",
         f"{file.path}: {text}",
         rule=rule,
         stage=REPOSITORY,
+        consequences=tuple(changes),
         group=rule if rule in MERGED_RULES else file.path,
     )

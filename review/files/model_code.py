@@ -1,4 +1,6 @@
-"""What the code of models can do, from its syntax tree: a change that can do more is a danger.
+"""What programs can do, from their syntax trees: a change that can do more is a danger.
+
+Programs are the code of models, and that of functions in AWS, of deliveries and of clients.
 
 Every change of code is listed for people (`changed_code`). This is for the line that hides among
 many: names are resolved through imports, so that `from os import system as s` is `os.system`.
@@ -7,6 +9,7 @@ many: names are resolved through imports, so that `from os import system as s` i
 import ast
 import builtins
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,7 +20,8 @@ from review.files.python_code import fold, is_literal, literals, parse
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
 ENVIRONMENT, NATIVE, OUTSIDE = "reads the environment", "runs native code", "uses files outside"
-WRITING = "writes or deletes files"
+WRITING, HIDING = "writes or deletes files", "hides errors"
+UNVERIFIED = "does not verify who answers"
 
 NAMES: dict[str, tuple[str, ...]] = {
     NETWORK: (
@@ -48,6 +52,8 @@ NAMES: dict[str, tuple[str, ...]] = {
         ),
         *("shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile"),
     ),
+    HIDING: ("contextlib.suppress",),
+    UNVERIFIED: ("ssl._create_unverified_context", "ssl.CERT_NONE"),
     NATIVE: ("cffi", "ctypes", "mmap", "numpy.ctypeslib", "torch.*.load_library"),
 }
 """Capability -> names of modules, functions and attributes. Python's standard library, and the
@@ -65,20 +71,35 @@ OPENING = (
 NATIVE_FILE = re.compile(r".*\.(so(\.\d+)*|dll|dylib|pyd|a|o)")
 ELF, PICKLE = b"\x7fELF", b"\x80"
 
+PROGRAM = re.compile(r"(delivery|endpoint_client|constructs/\w+/\w+_handler)/(?=.*\.py$)")
+"""Folders of other code that runs with a stage."""
+RISKS = (NETWORK, PROGRAMS, CODE, NATIVE, UNVERIFIED)
+"""Capabilities that are a danger in that code too; it reads files, and names hosts in messages."""
+
 Capability = tuple[str, str]
 """What code does, and the host, path or program, empty if the code does not name it."""
 
-NamedUse = tuple[Capability, int, str]
-"""Capability, line and name in the code."""
+NamedUse = tuple[Capability, ast.AST, str]
+"""Capability, node and name in the code."""
+
+MAX_STATEMENT = 160
+"""Maximum characters of a statement in a report."""
+MAX_SOURCES = 2
+"""Maximum assignments of the names in a statement."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """The first use of a capability: name in the code, and line, 0 for a whole file."""
+    """The first use of a capability: name in the code, and the statement, empty for a file."""
 
     path: str
-    line: int
     name: str
+    statement: str = ""
+
+    @property
+    def is_import(self) -> bool:
+        """Whether it is only an import, which tells less than what the code does with it."""
+        return self.statement.startswith(("import ", "from "))
 
 
 def new_capabilities(
@@ -88,35 +109,45 @@ def new_capabilities(
 
     `changed` are the changed files; what a renamed file had before counts as had.
     """
-    by_model: dict[str, list[ChangedFile]] = {}
+    by_program: dict[str, list[ChangedFile]] = {}
     for file in changed:
-        if _is_model_code(file.path):
-            by_model.setdefault(file.path.split("/")[1], []).append(file)
-    for model, files in sorted(by_model.items()):
+        if program := _program(file.path):
+            by_program.setdefault(program, []).append(file)
+    for program, files in sorted(by_program.items()):
+        is_model = program.startswith("models/")
         before, after = (
-            {path: content for path, content in side.items()
-             if _is_model_code(path) and path.split("/")[1] == model}
+            {path: content for path, content in side.items() if _program(path) == program}
             for side in (base, head)
-        )  # fmt: skip
+        )
         before |= {file.path: file.before for file in files if file.before is not None}
         known = _capabilities(before)
         texts: dict[str, dict[str, list[str]]] = {}
-        for (kind, target), use in _capabilities(after).items():
-            if (kind, target) not in known:
-                texts.setdefault(use.path, {}).setdefault(kind, []).append(_use_text(use, target))
+        added = {
+            key: use
+            for key, use in _capabilities(after).items()
+            if key not in known and (is_model or key[0] in RISKS)
+        }
+        if {kind for kind, _ in added} == {HIDING}:
+            continue  # of what the code could do before
+        for (kind, target), use in added.items():
+            name = use.name if use.name.startswith(target) else f"{target}: {use.name}"
+            by_statement = texts.setdefault(use.path, {})
+            by_statement.setdefault(use.statement, []).append(f"{kind} ({name})")
         for path, uses in texts.items():
-            parts = (f"{kind}: {', '.join(names)}" for kind, names in uses.items())
-            yield path, f"the model's code newly {'; '.join(parts)}"
+            parts = (
+                f"{', '.join(names)}{f': {statement}' if statement else ''}"
+                for statement, names in uses.items()
+            )
+            yield path, f"the {'model' if is_model else 'program'}'s code newly {'; '.join(parts)}"
 
 
-def _use_text(use: Use, target: str) -> str:
-    line = f" in line {use.line}" if use.line else ""
-    return f"{use.name}{line}" if use.name.startswith(target) else f"{target} ({use.name}{line})"
-
-
-def _is_model_code(path: str) -> bool:
+def _program(path: str) -> str:
+    """Return the folder of a model or of another program that runs with a stage, or empty."""
     parts = path.split("/")
-    return parts[0] == "models" and len(parts) > 2 and "tests" not in parts
+    if parts[0] == "models" and len(parts) > 2 and "tests" not in parts:
+        return "/".join(parts[:2])
+    match = PROGRAM.match(path)
+    return match[0] if match else ""
 
 
 def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
@@ -129,32 +160,68 @@ def _capabilities(files: Mapping[str, bytes]) -> dict[Capability, Use]:
     for path, content in sorted(files.items()):
         name = path.rpartition("/")[2]
         if content.startswith(ELF) or NATIVE_FILE.fullmatch(name):
-            capabilities.setdefault((NATIVE, name), Use(path, 0, name))
+            capabilities.setdefault((NATIVE, name), Use(path, name))
         elif content.startswith(PICKLE) and not name.endswith((".onnx", ".plan", ".safetensors")):
-            capabilities.setdefault((CODE, name), Use(path, 0, f"{name}, pickled objects"))
+            capabilities.setdefault((CODE, name), Use(path, f"{name}, pickled objects"))
         elif path.endswith(".py"):
             tree = parse(content)
             if tree is None:
-                capabilities.setdefault((CODE, name), Use(path, 0, "a file that is not Python"))
+                capabilities.setdefault((CODE, name), Use(path, "a file that is not Python"))
                 continue
-            for capability, line, used in _Reader().read(tree):
+            statements = _statements(tree)
+            for capability, node, used in _Reader().read(tree):
                 uses = hosts if capability[0] == HOSTS else capabilities
-                uses.setdefault(capability, Use(path, line, used))
+                if capability not in uses or uses[capability].is_import:
+                    uses[capability] = Use(path, used, statements.get(node, ""))
     if {kind for kind, _ in capabilities} & {NETWORK, PROGRAMS, CODE, NATIVE}:
         capabilities |= hosts
     return capabilities
 
 
-def _of_text(text: object, line: int) -> Iterator[NamedUse]:
+def _statements(tree: ast.Module) -> dict[ast.AST, str]:
+    """Return each node -> its statement with the line, of a compound statement the first line.
+
+    It ends with the assignments of the local names in it, such as of what a call sends.
+    """
+    nodes = [*ast.walk(tree)]  # outer statements come before inner ones
+    stored = Counter(node.id for node in nodes
+                     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))  # fmt: skip
+    assigned = {
+        node.targets[0].id: _first_line(node)
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and stored[node.targets[0].id] == 1
+    }
+    statements: dict[ast.AST, str] = {}
+    for statement in (node for node in nodes if isinstance(node, ast.stmt)):
+        parts = [*ast.walk(statement)]
+        names = dict.fromkeys(part.id for part in parts
+                              if isinstance(part, ast.Name) and part.id in assigned
+                              and isinstance(part.ctx, ast.Load))  # fmt: skip
+        is_compound = any(isinstance(part, ast.stmt) for part in parts[1:])
+        sources = [] if is_compound else [assigned[name] for name in names][:MAX_SOURCES]
+        text = f"{_first_line(statement)} (line {statement.lineno})"
+        text += f" with {', '.join(sources)}" if sources else ""
+        statements.update(dict.fromkeys(parts, text))
+    return statements
+
+
+def _first_line(statement: ast.stmt) -> str:
+    text = ast.unparse(statement).splitlines()[0]
+    return f"{text[:MAX_STATEMENT]}{'…' if len(text) > MAX_STATEMENT else ''}"
+
+
+def _of_text(text: object, node: ast.AST) -> Iterator[NamedUse]:
     """Yield the hosts in a text, and the text if it is a path."""
     if isinstance(text, bytes):
         text = text.decode(errors="replace")
     if isinstance(text, str):
         for match in HOST.finditer(text):
             host = match[1] or match[2]
-            yield (HOSTS, host), line, host
+            yield (HOSTS, host), node, host
         if PATH.fullmatch(text):
-            yield (OUTSIDE, text), line, text
+            yield (OUTSIDE, text), node, text
 
 
 def _names_in(value: ast.expr) -> set[str]:
@@ -165,6 +232,41 @@ def _names_in(value: ast.expr) -> set[str]:
     return (names - {"self"}) | {f"self.{node.attr}" for node in attributes}
 
 
+def _called_parameters(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
+    """Return parameter -> the arguments of all calls; none if something else may call it."""
+    references = Counter(map(_last_name, nodes))
+    calls: dict[str, list[ast.Call]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            calls.setdefault(_last_name(node.func), []).append(node)
+    arguments: dict[str, list[ast.expr]] = {}
+    unknown = set[str]()
+    for function in nodes:
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        own_calls = calls.get(function.name, [])
+        names = [part.arg for part in function.args.args if part.arg not in ("self", "cls")]
+        if not own_calls or references[function.name] > len(own_calls):
+            unknown.update(names)
+        for call in own_calls:
+            by_name = {word.arg: word.value for word in call.keywords}
+            by_name |= dict(zip(names, call.args, strict=False))
+            if not {*names} <= by_name.keys() or any(
+                isinstance(argument, ast.Starred) for argument in call.args
+            ):
+                unknown.update(names)
+            for name in names:
+                arguments.setdefault(name, []).extend([by_name[name]] if name in by_name else [])
+    return {name: values for name, values in arguments.items() if name not in unknown}
+
+
+def _last_name(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
 class _Reader:
     """Reads the capabilities of a module."""
 
@@ -173,7 +275,7 @@ class _Reader:
         """Local name -> full name."""
 
     def read(self, tree: ast.Module) -> Iterator[NamedUse]:
-        """Yield capability, line and name in the code of each use."""
+        """Yield capability, node and name in the code of each use."""
         nodes = [*ast.walk(tree)]
         for node in nodes:
             if isinstance(node, ast.Import):
@@ -188,14 +290,20 @@ class _Reader:
                     yield from self._of_name(name, node)
         for _, value, node in literals(tree):
             for text in value if isinstance(value, list) else [value]:
-                yield from _of_text(text, node.lineno)
+                yield from _of_text(text, node)
         own = self._own_names(nodes)
         for node in nodes:
             match node:
                 case ast.Attribute() | ast.Name():
                     yield from self._of_name(self._full_name(node), node)
                     if isinstance(node, ast.Attribute) and node.attr in DYNAMIC:
-                        yield (CODE, ""), node.lineno, node.attr
+                        yield (CODE, ""), node, node.attr
+                case ast.keyword(arg="verify", value=ast.Constant(value=False)):
+                    yield (UNVERIFIED, "verify"), node, "verify=False"
+                case ast.keyword(arg="shell", value=ast.Constant(value=True)):
+                    yield (PROGRAMS, "a shell"), node, "shell=True"
+                case ast.ExceptHandler(body=[ast.Pass() | ast.Continue() as silent]):
+                    yield (HIDING, ""), silent, "except"
                 case ast.Call():
                     yield from self._of_call(node)
                     yield from self._of_path(node, own)
@@ -204,23 +312,23 @@ class _Reader:
         for kind, patterns in NAMES.items() if name else ():
             for pattern in patterns:
                 if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}.*"):
-                    yield (kind, pattern.rstrip("*")), node.lineno, name
+                    yield (kind, pattern.rstrip("*")), node, name
 
     def _of_call(self, call: ast.Call) -> Iterator[NamedUse]:
         """Yield the program that a call names, and an attribute that only running code knows."""
         name = self._full_name(call.func)
         match call.args:
             case [_, argument, *_] if name == "getattr" and not is_literal(fold(argument, {})):
-                yield (CODE, "a computed attribute"), call.lineno, name
+                yield (CODE, "a computed attribute"), call, name
             case [
                 ast.Constant(value=str(text))
                 | ast.List(elts=[ast.Constant(value=str(text)), *_])
                 | ast.Tuple(elts=[ast.Constant(value=str(text)), *_]),
                 *_,
             ]:
-                for (kind, _), line, _ in self._of_name(name, call):
+                for (kind, _), node, _ in self._of_name(name, call):
                     if kind == PROGRAMS:
-                        yield (kind, text.partition(" ")[0]), line, name
+                        yield (kind, text.partition(" ")[0]), node, name
 
     def _of_path(self, call: ast.Call, own: set[str]) -> Iterator[NamedUse]:
         """Yield that a call opens a path that is not the model's own, such as one of a request."""
@@ -230,16 +338,17 @@ class _Reader:
         if (name in ("open", "io.open") and {*str(mode)} & {*"wax+"}) or (
             isinstance(call.func, ast.Attribute) and call.func.attr in ("write_bytes", "write_text")
         ):
-            yield (WRITING, "open"), call.lineno, name or "write"
+            yield (WRITING, "open"), call, name or "write"
         if name in OPENING and call.args and not self._own(call.args[0], own):
-            yield (OUTSIDE, "a computed path"), call.lineno, name
+            yield (OUTSIDE, "a computed path"), call, name
 
     def _own_names(self, nodes: list[ast.AST]) -> set[str]:
         """Return the names whose values are made of Triton's arguments, `__file__` and literals.
 
-        Other names can have a value from a request or a file, as the parameters of functions do,
-        except `args` of `initialize`.
+        Other names can have a value from a request or a file. So can the parameters of functions,
+        except `args` of `initialize`, and those of functions of which the module has all calls.
         """
+        parameters = _called_parameters(nodes)
         own = {"args", "__file__"}
         while True:
             size = len(own)
@@ -253,6 +362,11 @@ class _Reader:
                         | ast.comprehension(target=target, iter=value)
                     ) if self._own(value, own):
                         own.update(_names_in(target))
+            own |= {
+                name
+                for name, arguments in parameters.items()
+                if arguments and all(self._own(argument, own) for argument in arguments)
+            }
             if len(own) == size:
                 return own
 

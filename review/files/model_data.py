@@ -31,6 +31,7 @@ CODE_PARAMETER = re.compile(r"PATH|LIB|/", re.IGNORECASE)
 FIELDS_OF_NEW_MODELS = {"backend", "platform"}
 """Those that every new model has."""
 
+MODEL_DATA = re.compile(r"models/(.*/)?(config\.pbtxt|recipe\.yaml|golden\.json)")
 TOLERANCES = ("max_absolute_difference", "max_relative_difference")
 
 Finding = tuple[str, str]
@@ -46,7 +47,7 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
         except Unreadable as error:
             yield "unreadable_files", f"not a file of labels: {error}"
     readers = {"config.pbtxt": read_config, "recipe.yaml": read_yaml, "golden.json": read_json}
-    if not file.path.startswith("models/") or name not in readers:
+    if not MODEL_DATA.fullmatch(file.path):
         return
     try:
         old, new = (
@@ -63,9 +64,15 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
             yield from _new_or_deleted(name, file, new)
             return
         for difference in value_differences(old, new):
-            yield _rule(name, difference), str(difference)
+            yield _rule(name, difference), f"{difference}{_seconds(difference)}"
     except Unreadable as error:
         yield "unreadable_files", f"not compared: {error}"
+
+
+def _seconds(difference: ValueDifference) -> str:
+    """Return a new number of microseconds in seconds, empty for another value."""
+    is_time = difference.path.endswith("_microseconds") and str(difference.after).isdigit()
+    return f" ({int(difference.after) / 1e6:g} s)" if is_time else ""
 
 
 def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ an error, so that pip cannot read it otherwise. Nothing is resolved, downloaded 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -19,7 +20,7 @@ REQUIREMENTS = re.compile(r"(.*/)?[^/]*requirements[^/]*\.txt|(.*/)?requirements
 NPM_LOCK = re.compile(r"(.*/)?package-lock\.json")
 
 NEW_PACKAGES, LOST_PINS, UNREADABLE = "new_packages", "lost_pins", "unreadable_files"
-REQUIRE_HASHES = "--require-hashes"
+PROTECTING_OPTION = re.compile(r"--(require-hashes|only-binary).*")
 
 Finding = tuple[str, str]
 """Rule, empty if the line is not a danger, and text."""
@@ -36,18 +37,21 @@ class _Pin(NamedTuple):
         return bool(re.fullmatch(r"={2,3}[^*,]+", self.version))
 
 
-def describe_packages(file: ChangedFile) -> Iterator[Finding]:
-    """Yield the changed packages of a lock file, nothing for another file."""
+def describe_packages(file: ChangedFile, files: Mapping[str, bytes]) -> Iterator[Finding]:
+    """Yield the changed packages of a lock file, nothing for another file.
+
+    `files` are those after the change: other locks may have other hashes of a version.
+    """
     try:
         if REQUIREMENTS.fullmatch(file.path):
-            yield from _requirements_changes(file)
+            yield from _requirements_changes(file, files)
         elif NPM_LOCK.fullmatch(file.path):
             yield from _npm_changes(file)
     except Unreadable as error:
         yield UNREADABLE, f"packages are not compared: {error}"
 
 
-def _requirements_changes(file: ChangedFile) -> Iterator[Finding]:
+def _requirements_changes(file: ChangedFile, files: Mapping[str, bytes]) -> Iterator[Finding]:
     """Yield new packages, removed pins and hashes, changed origins, and changed versions.
 
     If a file has a hash, pip requires hashes for all packages, and versions with `==` (pip's
@@ -56,16 +60,21 @@ def _requirements_changes(file: ChangedFile) -> Iterator[Finding]:
     old, old_options = _read_requirements(file.before)
     new, new_options = _read_requirements(file.after)
     for option in sorted(new_options - old_options):
-        yield "" if option == REQUIRE_HASHES else LOST_PINS, f"option {option}: new"
+        yield "" if PROTECTING_OPTION.fullmatch(option) else LOST_PINS, f"option {option}: new"
     for option in sorted(old_options - new_options):
-        yield LOST_PINS if option == REQUIRE_HASHES else "", f"option {option}: removed"
+        is_lost = PROTECTING_OPTION.fullmatch(option) and option not in new_options
+        yield LOST_PINS if is_lost else "", f"option {option}: removed"
     has_hashes = not old or any(pin.hashes for pin in old.values())
     for name in sorted(old.keys() | new.keys()):
         before, after = old.get(name), new.get(name)
         if after is None:
             yield "", f"{name}: removed"
         elif before != after:
-            yield from _pin_change(name, before, after, has_hashes=has_hashes)
+            if before and before.version == after.version and after.hashes - before.hashes:
+                others = [*_other_hashes(name, after.version, file.path, files)]
+                yield LOST_PINS, _hash_change(name, before, after, others)
+            else:
+                yield from _pin_change(name, before, after, has_hashes=has_hashes)
 
 
 def _pin_change(name: str, old: _Pin | None, new: _Pin, *, has_hashes: bool) -> Iterator[Finding]:
@@ -75,10 +84,33 @@ def _pin_change(name: str, old: _Pin | None, new: _Pin, *, has_hashes: bool) -> 
         yield LOST_PINS, f"{text}: not pinned by =="
     elif not new.hashes and (old.hashes if old else has_hashes):
         yield LOST_PINS, f"{text}: without a hash"
-    elif old and old.version == new.version and new.hashes - old.hashes:
-        yield LOST_PINS, f"{name}: new hashes for the same version {new.version}"
     else:
         yield "" if old else NEW_PACKAGES, text
+
+
+def _other_hashes(
+    name: str, version: str, path: str, files: Mapping[str, bytes]
+) -> Iterator[frozenset[str]]:
+    """Yield the hashes of a version in each other lock that has it."""
+    for other_path, content in files.items():
+        if other_path != path and REQUIREMENTS.fullmatch(other_path):
+            with suppress(Unreadable):
+                pin = _read_requirements(content)[0].get(name)
+                if pin and pin.version == version:
+                    yield pin.hashes
+
+
+def _hash_change(name: str, old: _Pin, new: _Pin, others: list[frozenset[str]]) -> str:
+    """Return other hashes of the same version, and those that only this lock has or lacks."""
+    removed, added = old.hashes - new.hashes, new.hashes - old.hashes
+    text = f"{_first_digits(removed) or 'none'} -> {_first_digits(added)}"
+    single = added.difference(*others) if others else frozenset[str]()
+    only = f": only this lock has {_first_digits(single)}" if single else ""
+    return f"{name}: other hashes of the same version {new.version}: {text}{only}"
+
+
+def _first_digits(hashes: frozenset[str]) -> str:
+    return ", ".join(sorted(value.partition(":")[2][:8] for value in hashes))
 
 
 def _read_requirements(content: bytes | None) -> tuple[dict[str, _Pin], set[str]]:

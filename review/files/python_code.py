@@ -128,6 +128,14 @@ def changed_literals(before: bytes | None, after: bytes | None) -> Iterator[tupl
                     yield name, value, new_value
 
 
+def refusals(content: bytes | None) -> Iterator[tuple[str, str]]:
+    """Yield the name of each exception that code raises, and the statement."""
+    for node in ast.walk(parse(content) or ast.Module([], [])):
+        match node:
+            case ast.Raise(exc=ast.Call(func=name)) | ast.Raise(exc=ast.Name() as name):
+                yield ast.unparse(name), ast.unparse(node)
+
+
 Row = list[tuple[str, Literal]]
 """The names and values of the literals of a statement, in its order."""
 

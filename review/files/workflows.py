@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 from review.amounts import unsafe_amount
+from review.commands import command_findings
 from review.files.readers import read_yaml
-from review.values import Unreadable, as_list, value_differences
+from review.values import Unreadable, ValueDifference, as_list, value_differences
 
 FOLDER = ".github/workflows/"
 STRANGERS = {
@@ -83,12 +84,93 @@ def describe_workflows(
 
 
 def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Finding]:
-    """Yield each changed value of a workflow; an amount that protects and falls is a danger."""
+    """Yield each changed value of a workflow.
+
+    It is a danger if a job loses a command or a guard, or an amount that protects falls.
+    """
     if before is None or after is None:
         return
-    for difference in value_differences(read_yaml(before), read_yaml(after)):
+    old, new = _read(before), _read(after)
+    texts = ("\n".join(map(_commands, _jobs(side).values())) for side in (old, new))
+    yield from command_findings(*texts)
+    for event in sorted(_events(old) - _events(new)):
+        yield "widened_workflows", f"it no longer runs on {event}"
+    for difference in value_differences(_comparable(old), _comparable(new), _is_whole):
+        text = re.sub(r"^True\b", "on", str(difference))
+        is_lost_command = _is_lost_command(difference, new)
+        if is_lost_command:
+            text = f"the job {difference.key_path[1]} no longer runs: {difference.before}"
+        if credentials := _credentials_of_other_code(difference, old, new):
+            subject = f"the job {difference.key_path[1]} runs code of another commit"
+            text = f"{subject}, with credentials ({credentials}): {text.rpartition('.with.')[2]}"
+        is_lost = is_lost_command or bool(credentials) or _is_lost_guard(difference)
         falling = unsafe_amount(difference.path, difference.before, difference.after)
-        yield falling or ("", re.sub(r"^True\b", "on", str(difference)))
+        yield falling or ("widened_workflows" if is_lost else "", text)
+
+
+def _is_whole(path: str) -> bool:
+    """Return whether a value is compared as a whole, as lists of names are."""
+    return path.rpartition(".")[2] in ("branches", "needs", "paths", "tags", "types")
+
+
+def _comparable(workflow: Workflow) -> Workflow:
+    """Return a workflow with named steps, in any order, and a list of each step's commands."""
+    jobs = {}
+    for name, job in _jobs(workflow).items():
+        steps: dict[str, Workflow] = {}
+        for step in _steps(job):
+            command = _commands({"steps": step})
+            title = str(step.get("uses", "")).partition("@")[0] or " ".join(command.split()[:3])
+            while title in steps:
+                title += "'"
+            steps[title] = {**step, "run": command.splitlines()} if command else step
+        jobs[name] = {**job, "steps": steps}
+    return {**workflow, "jobs": jobs}
+
+
+def _is_lost_command(difference: ValueDifference, workflow: Workflow) -> bool:
+    """Return whether a command is removed, and no other step of its job runs it.
+
+    The commands of a removed job may be in another job.
+    """
+    match difference.key_path:
+        case ("jobs", str(name), "steps", _, "run" | "uses", *_) if difference.after is None:
+            jobs = _jobs(workflow)
+            remaining = [jobs[name]] if name in jobs else jobs.values()
+            texts = [f"{_commands(job)}\n{_actions(job)}" for job in remaining]
+            return str(difference.before).partition("@")[0] not in "\n".join(texts)
+    return False
+
+
+def _is_lost_guard(difference: ValueDifference) -> bool:
+    """Return whether a condition, an environment or a needed job of a job is another one."""
+    before, after = difference.before, difference.after
+    match difference.key_path:
+        case ("jobs", _, "needs"):
+            return not {*as_list(before or [])} <= {*as_list(after or [])}
+        case ("jobs", _, "environment", *_) | ("jobs", *_, "if"):
+            return before is not None or str(after).strip("${} ").lower() == "false"
+    return False
+
+
+def _credentials_of_other_code(difference: ValueDifference, old: Workflow, new: Workflow) -> str:
+    """Return the credentials of an existing job that checks out another commit, if it has any."""
+    match difference.key_path:
+        case ("jobs", str(name), "steps", _, "with", "ref" | "repository") if name in _jobs(
+            old
+        ) and name in _jobs(new):
+            job = _jobs(new)[name]
+            permissions = job.get("permissions", new.get("permissions"))
+            names = [f"{scope}: write" for scope, level in permissions.items() if level == "write"
+                     ] if isinstance(permissions, dict) else []  # fmt: skip
+            names += [f"environment {job['environment']}"] if job.get("environment") else []
+            names += ["secrets"] if "secrets." in str(job) else []
+            return ", ".join(names)
+    return ""
+
+
+def _actions(job: Workflow) -> str:
+    return "\n".join(str(step.get("uses", "")) for step in _steps(job))
 
 
 def _rights(content: bytes) -> set[str]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat
 
 from platform_facts.rules import ranges
-from platform_facts.rules.updates import TERMINATION_WAIT_SECONDS, UpdateTimes
+from platform_facts.rules.updates import UpdateTimes
 from stages.schema.section import Section, range_field
 
 
@@ -26,10 +26,8 @@ class UpdateConfig(Section):
     @property
     def times(self) -> UpdateTimes:
         """The durations of the update, with the constructs' default time-outs."""
-        rolling = self.strategy == "rolling"
         return UpdateTimes(
             strategy=self.strategy,
             percent=self.percent,
             wait=0 if self.strategy == "all-at-once" else self.wait_seconds,
-            termination_wait=0 if rolling else TERMINATION_WAIT_SECONDS,
         )

@@ -19,6 +19,7 @@ import numpy as np
 from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client import EndpointClient, EndpointError
+from local_sagemaker.tests.support import tiny_models
 from tests.app_copy import copy_app
 
 ROOT = Path(__file__).parents[2]
@@ -36,21 +37,6 @@ endpoints:
   cpu:
     models: [{", ".join(MODELS)}]
     instance_type: {INSTANCE_TYPE}
-"""
-CONFIG = """
-backend: "python"
-max_batch_size: 8
-input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
-output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
-"""
-MODEL = """
-import triton_python_backend_utils as pb_utils
-
-
-class TritonPythonModel:
-    def execute(self, requests):
-        inputs = [pb_utils.get_input_tensor_by_name(each, "X").as_numpy() for each in requests]
-        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", x * 2)]) for x in inputs]
 """
 KEY_DELETION_DAYS = 7
 """The shortest waiting period of KMS (API reference, ScheduleKeyDeletion)."""
@@ -122,8 +108,8 @@ class Ladder:
         ladder = cls(path, account)
         ladder.write(f"stages/{STAGE}.yaml", STAGE_FILE)
         for name in MODELS:
-            ladder.write(f"models/{name}/{name}/config.pbtxt", CONFIG)
-            ladder.write(f"models/{name}/{name}/1/model.py", MODEL)
+            ladder.write(f"models/{name}/{name}/config.pbtxt", tiny_models.CONFIG)
+            ladder.write(f"models/{name}/{name}/1/model.py", tiny_models.times(2))
         subprocess.run(["git", "init", "--quiet"], cwd=path, check=True)
         return ladder
 

@@ -15,17 +15,19 @@ PAGE_IMAGES = ROOT / "local_sagemaker" / "docs" / "images"
 WIDTH, HEIGHT = 1200, 960
 RECORDED_WIDTH, RECORDED_HEIGHT = 1000, 800
 
-INTERVAL_SECONDS, FRAME_MS = 5.0, 250
+INTERVAL_SECONDS, FRAME_MS = 15.0, 750
 """Recording interval in seconds, and display time of a frame in milliseconds: 20x playback."""
 
-COLOURS = 32
+COLOURS = 128
 SCRIPT = (
     (0, {"minilm": 4.0}, 0.0),
-    (30, {"minilm": 4.0, "bert": 2.0}, 0.0),
-    (60, {"minilm": 12.0, "bert": 6.0, "reranker": 4.0}, 0.0),
-    (140, {"minilm": 14.0, "bert": 6.0, "clip": 5.0}, 0.0),
-    (200, {"minilm": 12.0, "clip": 5.0}, 3.0),
-    (225, {"minilm": 3.0, "clip": 1.0}, 0.0),
+    (20, {"minilm": 4.0, "bert": 2.0}, 0.0),
+    (35, {"minilm": 4.0, "bert": 2.0, "reranker": 1.0}, 0.0),
+    (50, {"minilm": 4.0, "clip": 2.0}, 0.0),  # the fourth model of one instance: one is evicted
+    (75, {"minilm": 12.0, "bert": 6.0, "clip": 4.0}, 0.0),
+    (140, {"minilm": 14.0, "bert": 6.0, "reranker": 5.0}, 0.0),
+    (200, {"minilm": 12.0, "reranker": 5.0}, 3.0),
+    (225, {"minilm": 3.0, "reranker": 1.0}, 0.0),
 )
 """(start second, requests a second by model, invalid requests a second)."""
 
@@ -56,7 +58,10 @@ def record_dashboard_images() -> None:
             next_frame = start + len(frames) * INTERVAL_SECONDS
             recorded_page.wait_for_timeout(max(0.0, next_frame - time.monotonic()) * 1000)
     # One palette for all frames, from a frame with many colours: keeps the GIF small.
-    palette = frames[len(frames) * 3 // 4].quantize(COLOURS, dither=Image.Dither.NONE)
+    # MAXCOVERAGE keeps the colours of few pixels, such as the red of an alarm.
+    palette = frames[len(frames) * 3 // 4].quantize(
+        COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+    )
     gif_frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     gif_frames[0].save(
         PAGE_IMAGES / "page.gif",

@@ -9,6 +9,13 @@ import numpy as np
 
 from endpoint_client import EndpointClient
 
+NUMBER_SIGNATURE = {
+    "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
+    "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 1]}],
+    "max_batch_size": 8,
+}
+"""The signature of the models in tiny_models.py."""
+
 
 def predict(client: EndpointClient, model: str = "times", value: float = 7) -> float:
     """Return the output Y of a model for the input X."""

@@ -4,13 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local_sagemaker.prerequisites import find_triton
+from local_sagemaker.tests.support import tiny_models
 from model_build import BuildError, BuildTarget, ModelSource, triton_load
 from model_build.__main__ import main
 from model_build.archive import pack
@@ -19,18 +21,7 @@ from model_build.formats import FORMATS
 from tests.unit.model_build.fakes import ProgressLines, no_engines
 from tests.unit.test_repository import ROOT
 
-CONFIG = 'backend: "python"\nmax_batch_size: 8\n' + "".join(
-    f'{kind} [ {{ name: "{name}" data_type: TYPE_FP32 dims: [ -1 ] }} ]\n'
-    for kind, name in (("input", "X"), ("output", "Y"))
-)
-RESPONSES = """\
-        tensors = [pb_utils.get_input_tensor_by_name(request, "X") for request in requests]
-        assert all(tensor.as_numpy().shape == (1, 1) for tensor in tensors)
-        return [
-            pb_utils.InferenceResponse([pb_utils.Tensor("Y", 2 * tensor.as_numpy())])
-            for tensor in tensors
-        ]
-"""
+CONFIG = tiny_models.CONFIG.replace("[ 1 ]", "[ -1 ]")
 SPY = """
 import glob
 import os
@@ -48,14 +39,14 @@ raise RuntimeError(f"user {os.getuid()} {environments} {[n for n in os.environ i
 
 
 def write_model(folder: Path, *, config: str = CONFIG, top: str = "", execute: str = "") -> Path:
-    """Write a Python model; `top` is code of the module, `execute` the body of `execute`."""
-    (folder / "double" / "1").mkdir(parents=True)
-    (folder / "double" / "config.pbtxt").write_text(config)
-    (folder / "double" / "1" / "model.py").write_text(
-        f"import triton_python_backend_utils as pb_utils\n{top}\n"
-        f"class TritonPythonModel:\n    def execute(self, requests):\n{execute or RESPONSES}"
-    )
-    return folder
+    """Write a Python model; `top` is code of the module, `execute` a statement of `execute`."""
+    get = 'pb_utils.get_input_tensor_by_name(each, "X")'
+    execute = execute or f"assert all({get}.as_numpy().shape == (1, 1) for each in requests)"
+    code = f"{top}\n{tiny_models.times(2, execute=execute)}"
+    return tiny_models.write(folder, {"double/config.pbtxt": config, "double/1/model.py": code})
+
+
+one_triton = pytest.mark.usefixtures("_one_triton")
 
 
 def build(model: Path, *, target: str = "cpu-24.09", code: int = 0) -> dict[str, Any]:
@@ -68,6 +59,19 @@ def build(model: Path, *, target: str = "cpu-24.09", code: int = 0) -> dict[str,
     return load
 
 
+@pytest.fixture(scope="module")
+def _module_triton() -> Iterator[triton_load._Triton]:
+    with triton_load._Triton() as triton:
+        yield triton
+
+
+@pytest.fixture
+def _one_triton(_module_triton: triton_load._Triton, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let builds share a Triton."""
+    monkeypatch.setattr(triton_load, "_Triton", lambda: nullcontext(_module_triton))
+
+
+@one_triton
 def test_manifest_names_the_triton_that_loaded_the_archive(tmp_path: Path) -> None:
     record = build(write_model(tmp_path / "model"))
     python = find_triton().model_python.version
@@ -76,33 +80,18 @@ def test_manifest_names_the_triton_that_loaded_the_archive(tmp_path: Path) -> No
     assert (record["not_loaded"], record["stand_ins"]) == (None, {})
 
 
-def test_model_that_triton_does_not_load_is_not_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    build(write_model(tmp_path / "model", top='raise RuntimeError("no weights")'), code=1)
-    error = capsys.readouterr().err
-    assert "does not load model: Triton cannot load the model" in error
-    assert "RuntimeError: no weights" in error
-
-
-def test_model_without_responses_is_not_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    execute = "        responses = [None for _ in requests]\n        return print(responses)\n"
-    build(write_model(tmp_path / "model", execute=execute), code=1)
-    assert "has executed the request without a response" in capsys.readouterr().err
-
-
+@one_triton
 def test_rejected_request_of_zeros_is_recorded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    execute = '        raise ValueError("X must be positive")\n'
+    execute = 'raise ValueError("X must be positive")'
     record = build(write_model(tmp_path / "model", execute=execute))
     assert record["request"] is None
     assert record["rejection"].endswith("message: ValueError: X must be positive")
     assert "warning: loaded into Triton" in capsys.readouterr().err
 
 
+@one_triton
 @pytest.mark.parametrize(
     ("expected", "differences"),
     [(4, []), (5, ["Y: expected 5, got 4; allowed difference 2 %"])],
@@ -125,15 +114,33 @@ def test_answer_is_compared_with_the_golden_file(
     assert (warning in capsys.readouterr().err) is bool(differences)
 
 
+@one_triton
 def test_sequence_is_sent_to_a_stateful_model(tmp_path: Path) -> None:
     config = CONFIG + "sequence_batching { }\n"
     assert build(write_model(tmp_path / "model", config=config))["request"] == "zeros"
 
 
+@one_triton
 def test_gpu_model_is_loaded_with_a_configuration_for_a_cpu(tmp_path: Path) -> None:
     config = CONFIG + "instance_group [ { kind: KIND_GPU } ]\n"
     model = write_model(tmp_path / "model", config=config)
     assert build(model, target="cuda-24.09-sm86")["request"] == "zeros"
+
+
+def test_model_that_triton_does_not_load_is_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(write_model(tmp_path / "model", top='raise RuntimeError("no weights")'), code=1)
+    error = capsys.readouterr().err
+    assert "does not load model: Triton cannot load the model" in error
+    assert "RuntimeError: no weights" in error
+
+
+def test_model_without_responses_is_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(write_model(tmp_path / "model", execute="return print()"), code=1)
+    assert "has executed the request without a response" in capsys.readouterr().err
 
 
 def test_model_that_needs_a_gpu_is_not_loaded(tmp_path: Path) -> None:

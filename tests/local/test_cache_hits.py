@@ -8,7 +8,7 @@ import boto3
 import numpy as np
 import pytest
 
-from cli.load.cache import hit_rates, zipf
+from cli.load.cache import hit_rate, zipf
 from local_sagemaker.settings import MEMORY
 from local_sagemaker.tests.support.endpoint_caller import EndpointCaller
 from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
@@ -71,7 +71,7 @@ def test_predicted_cache_hit_rate_is_accurate(zipf_endpoint: EndpointCaller) -> 
     eventually(lambda: statistics("ModelCacheHit")["SampleCount"] == REQUESTS)
     hits = statistics("ModelCacheHit")["Sum"]
     measured = hits / REQUESTS
-    [predicted] = hit_rates(shares[np.newaxis], IN_MEMORY)
+    predicted = hit_rate(shares, IN_MEMORY)
     loads = REQUESTS - hits
     eventually(lambda: statistics("ModelLoadingTime")["SampleCount"] == loads)
     eventually(lambda: statistics("ModelUnloadingTime")["SampleCount"] == loads - IN_MEMORY)

@@ -32,15 +32,11 @@ from local_sagemaker.tests.support.tiny_models import (
 from plan.catalog import Catalog
 from tests.catalog_items import create_table, write_entry
 from tests.local.client_callers import THROTTLED, UNAVAILABLE, call_concurrently, dynamodb_proxy
+from tests.local.invoking import NUMBER_SIGNATURE
 
 BUCKET = "client-models"
 MODELS = [f"m{number}" for number in range(7)]
 STREAM_SETTINGS = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "generate_stream"}
-NUMBER_SIGNATURE = {
-    "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
-    "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 1]}],
-    "max_batch_size": 8,
-}
 TEXT_SIGNATURE = {
     "inputs": [{"name": "PROMPT", "datatype": "BYTES", "shape": [1]}],
     "outputs": [{"name": "TEXT", "datatype": "BYTES", "shape": [1]}],

@@ -18,6 +18,7 @@ from local_sagemaker.tests.support.tiny_models import Barrier, pack_python, time
 from local_sagemaker.tests.support.waiting import eventually
 from plan.catalog import Catalog
 from tests.catalog_items import create_table, write_entry
+from tests.local.invoking import NUMBER_SIGNATURE
 
 ARCHIVE: Any = {"Bucket": "models", "Key": "twice.tar.gz"}
 ENTRY = {
@@ -26,11 +27,7 @@ ENTRY = {
     "endpoint": "shop",
     "target_model": None,
     "inference_component": NAME["InferenceComponentName"],
-    "signature": {
-        "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
-        "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 1]}],
-        "max_batch_size": 8,
-    },
+    "signature": NUMBER_SIGNATURE,
 }
 INPUTS: dict[str, Any] = {"X": [[7]]}
 

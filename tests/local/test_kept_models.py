@@ -4,8 +4,9 @@ import shutil
 
 import pytest
 
-from delivery.bucket import ArchiveBucket, model_bucket
+from delivery.bucket import model_bucket
 from delivery.catalog import describe_unbuilt, unbuilt_models
+from plan.archives import ArchiveBucket
 from plan.catalog import Catalog
 from plan.document import Plan
 from tests.local.conftest import ROOT, Checkout

@@ -12,14 +12,10 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 from plan.catalog import Catalog
 from tests.catalog_items import create_table, write_entry
+from tests.local.invoking import NUMBER_SIGNATURE
 
 pytestmark = pytest.mark.drill
 
-SIGNATURE = {
-    "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
-    "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 1]}],
-    "max_batch_size": 8,
-}
 TARGETS = "local-text/twice", "local-text/thrice"
 
 
@@ -36,7 +32,7 @@ def _endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPath
         s3.put_object(Bucket="load-models", Key=f"text/{model}.tar.gz", Body=archive)
         entry = {"model": model, "version": "0", "endpoint": "local-text"}
         entry["target_model"] = f"{model}.tar.gz"
-        write_entry(catalog, {**entry, "signature": SIGNATURE})
+        write_entry(catalog, {**entry, "signature": NUMBER_SIGNATURE})
     create_endpoint("local-text", multi_model("s3://load-models/text/"))
 
 

@@ -1,4 +1,4 @@
-"""Preflight checks of an account, before and after the deployment of a stage.
+"""Preflight checks of an account, before the deployment of a stage.
 
 The tests depend on each other, in the order of this file.
 """
@@ -84,15 +84,6 @@ def test_low_quota_and_missing_image_fail(app: Checkout) -> None:
         "26.03-py3-cpu",
     }
     assert "--quota-code L-2F737F8D --desired-value 6" in rows[M5_QUOTA]["fix"]
-
-
-def test_running_endpoint_is_not_refused(app: Checkout) -> None:
-    app.write_stage("fits", stage_content(count=1)).deploy()
-    app.write_stage("fits", stage_content(count=2))
-    code, rows = preflight(app.path, "fits")
-    assert (code, refused_messages(rows)) == (0, {})
-    message = "quota 2; 1 run, this deploy starts 0, updates and scaling up to 4 in all"
-    assert rows[M5_QUOTA]["message"] == message
 
 
 def test_fresh_account_lacks_bootstrap_and_role(app: Checkout) -> None:

@@ -7,27 +7,14 @@ import pytest
 
 from cli import tune
 from cli.dispatch import parse_command
+from local_sagemaker.tests.support import tiny_models
 
-CONFIG = """# a model that waits
-backend: "python"
-max_batch_size: 8
-input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
-output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
+CONFIG = f"""# a model that waits
+{tiny_models.CONFIG}
 # one process
-instance_group [ { count: 1 kind: KIND_GPU } ]
+instance_group [ {{ count: 1 kind: KIND_GPU }} ]
 """
-MODEL = """
-import time
-
-import triton_python_backend_utils as pb_utils
-
-
-class TritonPythonModel:
-    def execute(self, requests):
-        time.sleep(0.05)  # once for a batch
-        inputs = [pb_utils.get_input_tensor_by_name(each, "X").as_numpy() for each in requests]
-        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", array)]) for array in inputs]
-"""
+MODEL = "import time\n" + tiny_models.times(1, execute="time.sleep(0.05)  # once for a batch")
 
 
 @pytest.fixture
@@ -36,11 +23,10 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tune, "DELAYS", (0,))
     monkeypatch.setattr(tune, "TURNS", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    folder = tmp_path / "models" / "waiting" / "waiting"
-    (folder / "1").mkdir(parents=True)
-    (folder / "1" / "model.py").write_text(MODEL)
-    (folder / "config.pbtxt").write_text(CONFIG)
-    return folder / "config.pbtxt"
+    folder = tiny_models.write_python(tmp_path / "models" / "waiting", MODEL)
+    config = folder / "waiting" / "config.pbtxt"
+    config.write_text(CONFIG)
+    return config
 
 
 def test_faster_settings_are_a_diff_and_written(

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from review.access.grants import grant_sentences
 from review.comparison import Comparison
 from review.dangers import dangers
 from review.endpoint_changes import endpoint_changes
@@ -38,11 +37,10 @@ def _lines_without_change(name: str) -> frozenset[str]:
 def _lines(comparison: Comparison) -> Iterator[str]:
     yield from (danger.key for danger in dangers(comparison))
     models = model_changes(comparison)
-    endpoints = (endpoint.sentence for endpoint in endpoint_changes(comparison, models))
-    for line in (*endpoints, *notes(comparison)):
-        name, _, rest = line.partition("**: ")
-        yield from (f"{name}: {part}" for part in rest.split("; ") if not _GENERAL.fullmatch(part))
+    endpoints = endpoint_changes(comparison, models)
+    changes = [(change.name, [*change.clauses]) for change in endpoints]
+    changes += [(note.name, [*note.clauses]) for note in notes(comparison)]
+    for name, clauses in changes:
+        yield from (f"{name}: {text}" for text in clauses if not _GENERAL.fullmatch(text))
     yield from (f"{model.model} {model.state} {model.breaking_changes}" for model in models)
     yield from (str(change) for change in cost_changes(comparison) if change.before != change.after)
-    for access in comparison.access:
-        yield from grant_sentences(access.grants_to_new)

@@ -14,8 +14,7 @@ from delivery.permissions.ledger import Feature
 from delivery.permissions.named_resources import NamedResource
 from platform_facts import ImageReference
 from tests.permission_names import Place, by_name, filled, filled_condition
-from tests.synth.assembly import Resource
-from tests.synth.deployed import Deployed
+from tests.synth.deployed import Deployed, Resource
 from tests.synth.statements import Statement, allows, role_allows
 
 RESOURCE_POLICIES = {

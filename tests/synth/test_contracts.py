@@ -15,17 +15,16 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 import model_build
-from delivery import archives, deploy, store
-from delivery import bucket as archive_bucket
+from delivery import archives, deploy
 from endpoint_client import EndpointClient, _catalog
 from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
-from model_build.engines import accepted_results, job_bucket
 from model_build.manifest import StoredSource
-from model_build.publishing import bucket, engines, hosted, manifests
-from plan import stage_record
+from model_build.publishing import engines
+from plan.archives import ArchiveBucket
 from plan.catalog import Catalog, Entry
 from platform_facts.rules import catalog
+from platform_facts.rules.bucket_keys import LISTS, manifest_key, source_key
 from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stages.plan import MODELS
@@ -34,9 +33,8 @@ from stages.schema.stage import RetentionDays
 from tests import catalog_items
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
 from tests.synth.conftest import Assembly, Templates
-from triton_sagemaker import AlarmThresholds, ModelBuilder, model_bucket
+from triton_sagemaker import AlarmThresholds, ModelBuilder
 from triton_sagemaker.build_handler import index
-from triton_sagemaker.model_bucket import ENGINE_JOBS
 
 KEY = "text/cpu-24.09/minilm-0123456789ab.tar.gz"
 OUTPUTS = (archives.START_FUNCTION, archives.POLL_FUNCTION)
@@ -81,11 +79,8 @@ def test_client_reads_an_entry_of_the_deployed_list(entry: Entry) -> None:
     assert client.models() == ["minilm"]
 
 
-def test_prefixes_of_the_bucket_are_the_same_everywhere() -> None:
-    assert stage_record.FOLDER == model_bucket.HISTORY
-    assert store.PREFIX == model_bucket.RELEASES
-    assert archives.LISTS == model_bucket.LISTS
-    assert f"{{bucket}}/{model_bucket.LISTS}*.jsonl" == index.MOVES
+def test_builds_read_the_lists_of_deliveries() -> None:
+    assert f"{{bucket}}/{LISTS}*.jsonl" == index.MOVES
 
 
 def test_publish_and_deploy_write_the_same_entry(entry: Entry) -> None:
@@ -111,9 +106,8 @@ def test_replaced_archives_are_the_same_everywhere(
     s3 = boto3.client("s3", region_name="us-east-1")
     monkeypatch.setattr(boto3, "client", lambda _: s3)
     completeness_checks: list[Callable[[], object]] = [
-        lambda: bucket.is_published(s3, bucket="models", key=KEY),
         lambda: index._verify({"key": KEY, "digest": "d"}, "models"),
-        lambda: archive_bucket.ArchiveBucket(s3, "models").is_complete(KEY),
+        lambda: ArchiveBucket(s3, "models").is_complete(KEY),
     ]
     for check in completeness_checks:
         with Stubber(s3) as stubbed:
@@ -129,18 +123,14 @@ def test_replaced_archives_are_the_same_everywhere(
             else:
                 with pytest.raises(Exception, match="replaced"):
                     check()
-    assert manifests.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
+    assert manifest_key(KEY) == MANIFEST
 
 
 def test_delivery_rebuilds_from_manifest_source() -> None:
     source = StoredSource(model="bert", alternative="onnx")
     item = archives.item_of({"digest": "d", "source": source.model_dump()})
     assert (item.model, item.alternative, item.digest) == ("bert", "onnx", "d")
-    assert item.source == archive_bucket.source_key("d") == manifests.source_key("d")
-
-
-def test_published_prefix_is_the_same_everywhere() -> None:
-    assert archives.PUBLISHED == hosted.PUBLISHED_PREFIX == model_bucket.PUBLISHED
+    assert item.source == source_key("d")
 
 
 def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates) -> None:
@@ -196,11 +186,6 @@ def test_stage_can_set_every_alarm_threshold() -> None:
 def test_stage_can_set_every_cloudwatch_log_retention() -> None:
     assert set(RETENTION.values()) == set(logs.RetentionDays) - {logs.RetentionDays.INFINITE}
     assert RETENTION.keys() == set(get_args(RetentionDays))
-
-
-def test_only_engine_jobs_are_below_the_expiring_prefix() -> None:
-    assert job_bucket.PREFIX == ENGINE_JOBS
-    assert not accepted_results.PREFIX.startswith(ENGINE_JOBS)
 
 
 def test_publish_reads_gpu_project_from_stack_outputs(templates: Templates) -> None:

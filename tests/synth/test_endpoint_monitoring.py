@@ -16,7 +16,7 @@ RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
 
 def test_metric_has_variant_dimension_and_custom_options(sample: SampleStack) -> None:
     endpoint = sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B"))
-    latency = endpoint.find_instance_production_variant("B").metric_model_latency()
+    latency = endpoint.find_instance_production_variant("B").metric("ModelLatency", "p99")
     assert (latency.period.to_seconds(), latency.unit) == (60, None)
     metric = latency.with_(statistic="p50", period=Duration.minutes(5), label="median")
     assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "B"}

@@ -49,3 +49,19 @@ def test_stage_in_china_names_no_other_partition(every_template: Templates) -> N
     assert "arn:aws-cn:" in text
     assert "arn:aws:" not in text
     assert ".amazonaws.com.cn" in text
+
+
+@pytest.mark.parametrize("name", EVERY_STAGE)
+def test_logs_are_kept_if_the_first_deploy_of_an_endpoint_fails(
+    name: str, every_template: Templates
+) -> None:
+    """The stack of the endpoint is deleted then, with a log group in it."""
+    deployed = Deployed(every_template(name), region="eu-west-1", account=ACCOUNT)
+    groups = {
+        group.properties.get("LogGroupName"): group.stack
+        for group in deployed.of_type("AWS::Logs::LogGroup")
+    }
+    for kind in ("Endpoint", "InferenceComponent"):
+        for hosted in deployed.of_type(f"AWS::SageMaker::{kind}"):
+            hosted_name = hosted.properties[f"{kind}Name"]
+            assert groups[f"/aws/sagemaker/{kind}s/{hosted_name}"] != hosted.stack

@@ -99,18 +99,6 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         f"{VARIANT}.container.image.uri: the image is in another region than us-east-1: copy it "
         "there",
     ),
-    "image of one's own for many models on GPUs": (
-        lambda sample: sample.endpoint(
-            sample.variant(
-                container=sample.container(
-                    image=ContainerImage(OWN_IMAGE.uri.replace("eu-west-1", "us-east-1"))
-                )
-            )
-        ),
-        f"{VARIANT}.container.image: ml.g5.xlarge has a GPU, and a multi-model endpoint with GPUs "
-        "runs only AWS's image: remove it, write an instance type without a GPU, or host a single "
-        "model",
-    ),
     "one private subnet": (
         lambda sample: sample.endpoint(vpc=imported_vpc(sample, private_subnet_ids=["subnet-1"])),
         "vpc: 1 subnet(s) in one availability zone, and SageMaker needs subnets in two zones: add",

@@ -159,18 +159,6 @@ def test_longest_allowed_update_fits_the_job_timeout(
     assert budget.build_minutes == 51
 
 
-def test_rolling_update_time_uses_max_instance_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    update: dict[str, Any] = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
-    _, budget = synthesised(prod_with(**update), tmp_path / "two", monkeypatch)
-    assert budget.rows[UPDATE] == 2 * (40 + 1)
-    # Three instances need three batches (50 % is one instance), the maximum up to four instances.
-    scaling = {"min_count": 2, "max_count": 4, "gpu_percent": 70}
-    with pytest.raises(checked_yaml.InvalidFile, match="an update takes up to 123 minutes"):
-        synthesised(prod_with(scaling, **update), tmp_path / "four", monkeypatch)
-
-
 def test_role_session_and_job_timeout_are_equal() -> None:
     jobs = yaml.safe_load((ROOT / ".github/workflows/deploy.yml").read_text())["jobs"]
     for stage in ("dev", "prod"):

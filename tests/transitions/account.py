@@ -39,7 +39,6 @@ from local_sagemaker.sagemaker import cloudformation as sagemaker_types
 from local_sagemaker.sagemaker import endpoint as endpoint_module
 from local_sagemaker.sagemaker import update as update_module
 from local_sagemaker.sagemaker.component_operations import HostingOperations
-from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from plan.catalog import listed
 from platform_facts.rules.catalog import entry_text
@@ -316,8 +315,8 @@ def _stop(accounts: list[Account]) -> None:
 
 
 def _resource_types(account: Account) -> dict[str, ResourceType]:
-    hosting = {**control_plane(account.hosting).operations}
-    sagemaker = JsonService("sagemaker", {**hosting, "UpdateEndpoint": account.update_endpoint})
+    changed = SimpleNamespace(update_endpoint=account.update_endpoint)
+    sagemaker = JsonService("sagemaker", changed, account.hosting, account.hosting.tags)
     clients = {
         "sagemaker": Service(sagemaker),
         "application-autoscaling": Service(account.scaling.service),

@@ -1,6 +1,5 @@
 """The Lambda functions of custom resources, run in this process with fake clients."""
 
-import importlib.util
 import json
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.support.fake_s3 import FakeS3
 from model_build.commands.build_list import parse_lines
 from platform_facts.rules.builds import BuildItem
+from tests.modules import load_module
 
 CONSTRUCTS = Path(__file__).parents[2] / "constructs" / "triton_sagemaker"
 
@@ -71,11 +71,7 @@ class CustomResource(ResourceType):
 
 def load(name: str, clients: Clients) -> ModuleType:
     """Return a function's module, imported like in Lambda, with these clients."""
-    spec = importlib.util.spec_from_file_location(name, CONSTRUCTS / name / "index.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_module(CONSTRUCTS / name / "index.py")
     module.boto3 = SimpleNamespace(client=clients)  # type: ignore[attr-defined]
     environment = {"BUCKET": "models", "ASSETS": "", "PROJECT": "one"}
     module.os = SimpleNamespace(environ=environment)  # type: ignore[attr-defined]

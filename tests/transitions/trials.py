@@ -58,7 +58,8 @@ class AccountState:
             account.catalog(),
             frozenset(account.sagemaker_names()),
             frozenset(
-                target["ResourceId"] for target in account.scaling.describe_targets({})[TARGETS]
+                target["ResourceId"]
+                for target in account.scaling.describe_scalable_targets({})[TARGETS]
             ),
             {name: component["Specification"] for name, component in account.components().items()},
         )
@@ -133,9 +134,9 @@ def _repair_and_continue_rollback(account: Account, before: AccountState) -> Ite
     Yield the status of the stack if it was not rolled back.
     """
     endpoint = {"EndpointName": account.endpoint()["EndpointName"]}
-    for target in account.scaling.describe_targets({})[TARGETS]:
+    for target in account.scaling.describe_scalable_targets({})[TARGETS]:
         if target["ResourceId"] not in before.scaled:
-            account.scaling.deregister(target)
+            account.scaling.deregister_scalable_target(target)
     if "aws sagemaker update-inference-component" in account.last_reason:
         for name, specification in before.components.items():
             if account.components()[name]["Specification"] != specification:

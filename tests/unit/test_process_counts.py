@@ -6,22 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from cli import deploy
 from delivery import cdk
 from local_sagemaker import Folder
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from model_build.__main__ import main
 from tests.catalog_items import create_table, memory_dynamodb
 from tests.unit.model_build.commands.conftest import NO_LOAD
-from tests.unit.model_build.fakes import FakeSts
+from tests.unit.model_build.fakes import FakeCloudFormation, FakeSts
 from tests.unit.test_repository import ROOT
-
-CONFIG = 'backend: "python"\nmax_batch_size: 8\n' + "".join(
-    f'{kind} [ {{ name: "{name}" data_type: TYPE_FP32 dims: [ 1 ] }} ]\n'
-    for kind, name in (("input", "X"), ("output", "Y"))
-)
-MODEL = "class TritonPythonModel:\n    def execute(self, requests):\n        return []\n"
 
 
 @pytest.fixture
@@ -39,41 +33,21 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_build_without_export_starts_no_process(tmp_path: Path, commands: list[list[str]]) -> None:
-    model = tmp_path / "double"
-    (model / "double" / "1").mkdir(parents=True)
-    (model / "double" / "config.pbtxt").write_text(CONFIG)
-    (model / "double" / "1" / "model.py").write_text(MODEL)
+    model = write_python(tmp_path / "double", times(2))
     to = str(tmp_path / "out")
     assert main(["build", str(model), "--target", "cpu-24.09", "--output", to, *NO_LOAD]) == 0
     assert commands == []
 
 
-class CloudFormation:
-    """A fake of an account with or without the CDK bootstrap stack."""
-
-    def __init__(self, *, bootstrapped: bool) -> None:
-        self._bootstrapped = bootstrapped
-
-    def describe_stacks(self, **_: str) -> None:
-        """Raise the error of CloudFormation for a missing stack."""
-        if not self._bootstrapped:
-            raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
-
-
-@pytest.mark.parametrize("bootstrapped", [True, False])
 def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
-    tmp_path: Path,
-    commands: list[list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    bootstrapped: bool,
+    tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cli = tmp_path / "cdk"
     cli.write_text("#!/bin/sh\n")
     cli.chmod(0o755)
     dynamodb = memory_dynamodb()
     create_table(dynamodb, "local")
-    cloudformation = CloudFormation(bootstrapped=bootstrapped)
+    cloudformation = FakeCloudFormation()
     clients = {"dynamodb": dynamodb, "cloudformation": cloudformation, "sts": FakeSts()}
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(cdk, "CLI", cli)
@@ -81,6 +55,8 @@ def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
     monkeypatch.setattr("boto3.client", lambda service, *_: clients[service])
     monkeypatch.setattr("boto3.Session.client", lambda _, service: clients[service])
     assert deploy.run(argparse.Namespace(stage="local", local=True)) == 0
-    cdk_commands = [command[1] for command in commands if command[0] == str(cli)]
-    assert cdk_commands == ["bootstrap"] * (not bootstrapped) + ["deploy"]
     assert len([command for command in commands if "app.py" in command]) == 1
+    cloudformation.stacks = {"CDKToolkit": "CREATE_COMPLETE"}
+    deploy.bootstrap("us-east-1", Folder(tmp_path))
+    cdk_commands = [command[1] for command in commands if command[0] == str(cli)]
+    assert cdk_commands == ["bootstrap", "deploy"]

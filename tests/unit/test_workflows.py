@@ -58,36 +58,6 @@ def test_each_action_has_one_version() -> None:
     assert sorted(names) == sorted(set(names))
 
 
-def test_write_permissions_of_each_job() -> None:
-    permissions = {
-        f"{path.stem}/{name}": sorted(
-            permission
-            for permission, level in job.get("permissions", {}).items()
-            if level == "write"
-        )
-        for path in WORKFLOWS
-        for name, job in yaml.safe_load(path.read_text())["jobs"].items()
-    }
-    assert permissions == {
-        "deploy/build": [],
-        "deploy/dev": ["id-token"],
-        "deploy/prod": ["id-token"],
-        "deploy/review": [],
-        "docs/build": [],
-        "docs/publish": ["id-token", "pages"],
-        "drift/drift": ["id-token", "issues"],
-        "pull-request/build": [],
-        "pull-request/comment": ["pull-requests"],
-        "pull-request/distribution": [],
-        "pull-request/lint": [],
-        "pull-request/review": [],
-        "pull-request/test": [],
-        "release/build": [],
-        "release/publish": ["attestations", "id-token"],
-        "release/sbom": [],
-    }
-
-
 def test_workflows_use_no_secrets(path: Path) -> None:
     assert "secrets." not in path.read_text()
 

@@ -29,7 +29,7 @@ class ScaledComponent(ScaledTarget):
         self, scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
     ) -> None:
         super().__init__(scaling, variants, cloudwatch, time, TARGET)
-        scaling.put_policy({**policy("calls", tracking(PER_COPY, 10.0)), **COMPONENT})
+        scaling.put_scaling_policy({**policy("calls", tracking(PER_COPY, 10.0)), **COMPONENT})
 
     def put_steps(self, *steps: dict[str, float], threshold: float = 1.0) -> None:
         """Put a step policy, and an alarm with the policy as its action."""
@@ -37,7 +37,7 @@ class ScaledComponent(ScaledTarget):
         if steps:
             configuration = {**configuration, "StepAdjustments": list(steps)}
         request = {**STEPS, **COMPONENT, "StepScalingPolicyConfiguration": configuration}
-        arn = self.scaling.put_policy(request)["PolicyARN"]
+        arn = self.scaling.put_scaling_policy(request)["PolicyARN"]
         self.cloudwatch.put_metric_alarm(
             AlarmName="no-capacity",
             MetricName="NoCapacityInvocationFailures",
@@ -73,7 +73,7 @@ def test_step_policy_adds_the_first_copy(scaled_target: ScaledComponent) -> None
     scaled_target.settle()
     assert scaled_target.tick() == [1]  # the cooldown has not ended
     assert scaled_target.tick(60) == [1, 2]
-    activity = scaled_target.scaling.describe_activities({})["ScalingActivities"][-1]
+    activity = scaled_target.scaling.describe_scaling_activities({})["ScalingActivities"][-1]
     assert activity["Cause"] == "monitor alarm no-capacity in state ALARM triggered policy wake"
     assert activity["Description"] == "Setting desired copy count to 1."
     assert activity["ResourceId"] == "inference-component/times"
@@ -114,8 +114,8 @@ def test_alarms_use_the_metrics_of_the_component(
     metric: str,
     periods: dict[str, Any],
 ) -> None:
-    scaling.register(TARGET)
-    scaling.put_policy({**policy("calls", tracking(metric_type)), **COMPONENT})
+    scaling.register_scalable_target(TARGET)
+    scaling.put_scaling_policy({**policy("calls", tracking(metric_type)), **COMPONENT})
     for alarm_of_kind, expected in periods.items():
         alarm = cloudwatch.alarm_of_kind(alarm_of_kind, metric)
         assert (alarm["Period"], alarm["EvaluationPeriods"]) == expected

@@ -36,7 +36,7 @@ class ScaledTarget:
     ) -> None:
         self.scaling, self.variants = scaling, variants
         self.cloudwatch, self.time = cloudwatch, time
-        scaling.register(target)
+        scaling.register_scalable_target(target)
 
     def alarm(self, kind: str | None, *points: float, metric: str = CALLS) -> None:
         """Set the alarm of a kind on a metric to ALARM, and its other alarms to OK."""
@@ -57,7 +57,7 @@ class ScaledTarget:
         self.tick()
 
     def activities(self, **request: Any) -> list[dict[str, Any]]:
-        answer = self.scaling.describe_activities(request)
+        answer = self.scaling.describe_scaling_activities(request)
         result: list[dict[str, Any]] = answer["ScalingActivities"]
         return result
 
@@ -67,7 +67,7 @@ def scaled_target(
     scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
 ) -> ScaledTarget:
     target = ScaledTarget(scaling, variants, cloudwatch, time)
-    scaling.put_policy(POLICY)
+    scaling.put_scaling_policy(POLICY)
     return target
 
 
@@ -137,7 +137,7 @@ def test_speed_shortens_cooldowns(variants: Variants, cloudwatch: CloudWatch, ti
     hosting: Any = variants
     scaling = AutoScaling(hosting, cloudwatch, speed=60, clock=time)
     scaled_target = ScaledTarget(scaling, variants, cloudwatch, time)
-    scaled_target.scaling.put_policy(POLICY)
+    scaled_target.scaling.put_scaling_policy(POLICY)
     variants.count = variants.desired = 6
     scaled_target.alarm(LOW, 45)
     scaled_target.tick()
@@ -149,7 +149,7 @@ def test_speed_shortens_cooldowns(variants: Variants, cloudwatch: CloudWatch, ti
 def test_any_policy_scales_out_and_all_policies_scale_in(
     scaled_target: ScaledTarget,
 ) -> None:
-    scaled_target.scaling.put_policy(policy("gpu", custom("GPU")))
+    scaled_target.scaling.put_scaling_policy(policy("gpu", custom("GPU")))
     scaled_target.alarm(HIGH, 61)
     scaled_target.alarm(HIGH, 150, metric="GPU")
     assert scaled_target.tick() == [5]
@@ -183,19 +183,19 @@ def test_suspended_target_is_not_scaled(
     scaled_target: ScaledTarget, kind: str, points: float, suspended: str
 ) -> None:
     scaled_target.variants.count = scaled_target.variants.desired = 4
-    scaled_target.scaling.register({**TARGET, "SuspendedState": {suspended: True}})
+    scaled_target.scaling.register_scalable_target({**TARGET, "SuspendedState": {suspended: True}})
     scaled_target.alarm(kind, points)
     assert scaled_target.tick() == []
-    scaled_target.scaling.register({**TARGET, "SuspendedState": {suspended: False}})
+    scaled_target.scaling.register_scalable_target({**TARGET, "SuspendedState": {suspended: False}})
     assert len(scaled_target.tick()) == 1
 
 
 def test_suspended_schedule_sets_no_limits(scaled_target: ScaledTarget) -> None:
     suspended = {"SuspendedState": {"ScheduledScalingSuspended": True}}
-    scaled_target.scaling.register({**TARGET, **suspended})
-    scaled_target.scaling.put_action({**ACTION, "Schedule": "rate(1 minute)"})
+    scaled_target.scaling.register_scalable_target({**TARGET, **suspended})
+    scaled_target.scaling.put_scheduled_action({**ACTION, "Schedule": "rate(1 minute)"})
     assert scaled_target.tick(90) == []
-    scaled_target.scaling.register(
+    scaled_target.scaling.register_scalable_target(
         {**TARGET, "SuspendedState": {"ScheduledScalingSuspended": False}}
     )
     assert scaled_target.tick(90) == [4]
@@ -205,7 +205,7 @@ def test_not_scaled_activity_is_recorded_once(
     scaled_target: ScaledTarget, dashboard_events: list[DashboardEvent]
 ) -> None:
     """Source: the example in the user guide, "Include not scaled activities"."""
-    scaled_target.scaling.register({**TARGET, "MaxCapacity": 2})
+    scaled_target.scaling.register_scalable_target({**TARGET, "MaxCapacity": 2})
     scaled_target.alarm(HIGH, 120)
     scaled_target.tick()
     scaled_target.tick()
@@ -257,16 +257,16 @@ def test_rolled_back_change_is_retried(scaled_target: ScaledTarget) -> None:
 def test_new_limits_scale_the_target_at_once(
     scaled_target: ScaledTarget, limits: dict[str, int], capacity: int, cause: str
 ) -> None:
-    scaled_target.scaling.register({**KEY, **limits})
+    scaled_target.scaling.register_scalable_target({**KEY, **limits})
     assert scaled_target.variants.desired_counts == [capacity]
     assert scaled_target.activities()[0]["Cause"] == cause
 
 
 def test_scheduled_action_sets_the_limits(scaled_target: ScaledTarget) -> None:
-    scaled_target.scaling.put_action({**ACTION, "Schedule": "cron(* * * * ? *)"})
+    scaled_target.scaling.put_scheduled_action({**ACTION, "Schedule": "cron(* * * * ? *)"})
     assert scaled_target.tick(59) == []
     assert scaled_target.tick(1) == [4]
-    (target,) = scaled_target.scaling.describe_targets({})["ScalableTargets"]
+    (target,) = scaled_target.scaling.describe_scalable_targets({})["ScalableTargets"]
     assert (target["MinCapacity"], target["MaxCapacity"]) == (4, 6)
     activities = {activity["Cause"]: activity for activity in scaled_target.activities()}
     assert set(activities) == {
@@ -293,9 +293,9 @@ def test_failed_scheduled_action_keeps_the_limits(
 ) -> None:
     scaled_target.variants.status = status
     action = {**ACTION, "Schedule": "cron(* * * * ? *)", "ScalableTargetAction": limits}
-    scaled_target.scaling.put_action(action)
+    scaled_target.scaling.put_scheduled_action(action)
     assert scaled_target.tick(60) == []
-    (target,) = scaled_target.scaling.describe_targets({})["ScalableTargets"]
+    (target,) = scaled_target.scaling.describe_scalable_targets({})["ScalableTargets"]
     assert (target["MinCapacity"], target["MaxCapacity"]) == (2, 6)
     (activity,) = scaled_target.activities()
     assert activity["StatusCode"] == "Failed"

@@ -8,8 +8,6 @@ from local_sagemaker.tests.autoscaling.conftest import (
     POLICY,
     TARGET,
     CloudWatch,
-    custom,
-    policy,
 )
 
 ACTION: dict[str, Any] = {
@@ -21,12 +19,12 @@ ACTION: dict[str, Any] = {
 
 
 def targets(scaling: AutoScaling) -> list[dict[str, Any]]:
-    result: list[dict[str, Any]] = scaling.describe_targets({})["ScalableTargets"]
+    result: list[dict[str, Any]] = scaling.describe_scalable_targets({})["ScalableTargets"]
     return result
 
 
 def policies(scaling: AutoScaling) -> list[dict[str, Any]]:
-    result: list[dict[str, Any]] = scaling.describe_policies({})["ScalingPolicies"]
+    result: list[dict[str, Any]] = scaling.describe_scaling_policies({})["ScalingPolicies"]
     return result
 
 
@@ -37,11 +35,13 @@ def policies(scaling: AutoScaling) -> list[dict[str, Any]]:
 def test_policies_and_alarms_are_deleted_with_the_target(
     scaling: AutoScaling, cloudwatch: CloudWatch, end: str
 ) -> None:
-    scaling.register(TARGET)
-    scaling.put_policy(POLICY)
+    scaling.register_scalable_target(TARGET)
+    scaling.put_scaling_policy(POLICY)
     scaling.deregister_endpoint("tex")
     assert (len(targets(scaling)), len(policies(scaling))) == (1, 1)
-    scaling.deregister_endpoint("text") if end == "delete" else scaling.deregister(KEY)
+    scaling.deregister_endpoint("text") if end == "delete" else scaling.deregister_scalable_target(
+        KEY
+    )
     assert (targets(scaling), policies(scaling), cloudwatch.alarms) == ([], [], {})
 
 
@@ -49,47 +49,37 @@ def test_policies_and_alarms_are_deleted_with_the_target(
 
 
 def actions(scaling: AutoScaling) -> list[dict[str, Any]]:
-    result: list[dict[str, Any]] = scaling.describe_actions({})["ScheduledActions"]
+    result: list[dict[str, Any]] = scaling.describe_scheduled_actions({})["ScheduledActions"]
     return result
 
 
 def test_second_put_keeps_omitted_members_of_an_action(
     scaling: AutoScaling,
 ) -> None:
-    scaling.register(TARGET)
-    scaling.put_action(ACTION)
-    scaling.put_action({**KEY, "ScheduledActionName": "morning", "Schedule": "cron(0 * * * ? *)"})
+    scaling.register_scalable_target(TARGET)
+    scaling.put_scheduled_action(ACTION)
+    scaling.put_scheduled_action(
+        {**KEY, "ScheduledActionName": "morning", "Schedule": "cron(0 * * * ? *)"}
+    )
     (result,) = actions(scaling)
     assert result["Schedule"] == "cron(0 * * * ? *)"
     assert result["ScalableTargetAction"] == {"MinCapacity": 4}
 
 
 def test_scheduled_actions_are_deleted(scaling: AutoScaling) -> None:
-    scaling.register(TARGET)
-    scaling.put_action(ACTION)
-    scaling.put_action({**ACTION, "ScheduledActionName": "evening"})
-    scaling.delete_action({**KEY, "ScheduledActionName": "morning"})
+    scaling.register_scalable_target(TARGET)
+    scaling.put_scheduled_action(ACTION)
+    scaling.put_scheduled_action({**ACTION, "ScheduledActionName": "evening"})
+    scaling.delete_scheduled_action({**KEY, "ScheduledActionName": "morning"})
     assert [action["ScheduledActionName"] for action in actions(scaling)] == ["evening"]
-    scaling.deregister(KEY)
+    scaling.deregister_scalable_target(KEY)
     assert actions(scaling) == []
 
 
-def test_pages_of_policies(scaling: AutoScaling) -> None:
-    scaling.register(TARGET)
-    names = [f"policy-{number}" for number in range(11)]
-    for name in names:
-        scaling.put_policy(policy(name, custom(name)))
-    first = scaling.describe_policies({})
-    second = scaling.describe_policies({"NextToken": first["NextToken"]})
-    listed = [
-        record["PolicyName"] for page in (first, second) for record in page["ScalingPolicies"]
-    ]
-    assert len(first["ScalingPolicies"]) == 10
-    assert sorted(listed) == sorted(names)
-
-
 def test_tags_of_a_target(scaling: AutoScaling) -> None:
-    arn = scaling.register({**TARGET, "Tags": {"team": "shop"}})["ScalableTargetARN"]
-    scaling.tag({"ResourceARN": arn, "Tags": {"stage": "test"}})
-    scaling.untag({"ResourceARN": arn, "TagKeys": ["team", "absent"]})
-    assert scaling.list_tags({"ResourceARN": arn}) == {"Tags": {"stage": "test"}}
+    arn = scaling.register_scalable_target({**TARGET, "Tags": {"team": "shop"}})[
+        "ScalableTargetARN"
+    ]
+    scaling.tag_resource({"ResourceARN": arn, "Tags": {"stage": "test"}})
+    scaling.untag_resource({"ResourceARN": arn, "TagKeys": ["team", "absent"]})
+    assert scaling.list_tags_for_resource({"ResourceARN": arn}) == {"Tags": {"stage": "test"}}

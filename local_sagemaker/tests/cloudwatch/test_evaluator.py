@@ -149,28 +149,6 @@ def test_state_reason_has_the_evaluated_datapoints(evaluator: Evaluator) -> None
     assert json.loads(describe_alarm()["StateReasonData"])["recentDatapoints"] == [8.0, 20.0]
 
 
-def test_set_state_lasts_until_the_next_evaluation(evaluator: Evaluator) -> None:
-    alarm(TreatMissingData="notBreaching")
-    evaluator.evaluate(START)
-    call("_set_alarm_state", AlarmName="a", StateValue="ALARM", StateReason="a test")
-    assert state(evaluator, START + 1) == "OK"
-
-
-def test_change_reaches_history_and_composite_alarms(evaluator: Evaluator) -> None:
-    alarm(TreatMissingData="notBreaching")
-    call("_put_composite_alarm", AlarmName="c", AlarmRule='ALARM("a")')
-    evaluator.evaluate(START)
-    put(9, START)
-    put(9, START + 60)
-    for _ in range(3):
-        evaluator.evaluate(START + 120)
-    history = call("_describe_alarm_history", AlarmName="a")["AlarmHistoryItems"]
-    changes = [change["HistorySummary"] for change in history]
-    assert changes.count("Alarm updated from OK to ALARM") == 1
-    (composite,) = call("_describe_alarms", AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
-    assert composite["StateValue"] == "ALARM"
-
-
 def test_speed_shortens_periods(cloudwatch: Any) -> None:
     evaluator = Evaluator(cloudwatch, speed=60)
     alarm()

@@ -77,15 +77,6 @@ def test_dashboard_rejects_other_origins(
     ) is is_accepted
 
 
-@pytest.mark.parametrize(
-    "path", ["/_local_sagemaker", "/_local_sagemaker/", "/_local_sagemaker/state"]
-)
-@pytest.mark.parametrize("header", [(b"sec-fetch-site", b"none"), (b"origin", LOCAL[1])])
-def test_port_without_dashboard_rejects_browsers(path: str, header: tuple[bytes, bytes]) -> None:
-    reason = rejection(scope(LOCAL, header, path=path, method="GET"), is_page=False)
-    assert "Browsers may only request paths below" in (reason or "")
-
-
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("path", ["/", "/bucket/key", "/_local_sagemaker/", "/_local_sagemaker"])
 @pytest.mark.parametrize("query", [b"Action=CreateStack", b"a=b&%41ction=", b"Action=A&Action=B"])
@@ -97,22 +88,6 @@ def test_operation_in_a_get_query_is_rejected(method: str, path: str, query: byt
 @pytest.mark.parametrize("query", [b"", b"list-type=2&prefix=Action", b"uploads", b"x=Action=A"])
 def test_other_get_queries_are_accepted(query: bytes) -> None:
     assert rejection_message(scope(LOCAL, path="/bucket", method="GET", query=query)) is None
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/_ministack/health"),
-        ("GET", "/_ministack/lambda-code/handler"),
-        ("GET", "/_ministack/lambda-layers/cli/1/content"),
-        ("PUT", "/_ministack/cfn-response/token"),
-        ("PUT", "/_ministack/cfn-signal/token"),
-        ("POST", "/bucket/_ministack/reset"),
-        ("GET", "/_ministackish"),
-    ],
-)
-def test_needed_ministack_routes_are_accepted(method: str, path: str) -> None:
-    assert rejection_message(scope(LOCAL, method=method, path=path)) is None
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

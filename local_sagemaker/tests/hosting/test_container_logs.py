@@ -95,14 +95,6 @@ def test_lines_are_sent_to_the_stream_of_the_instance(
     assert logs.groups == {GROUP}
 
 
-def test_log_of_an_ended_server_is_sent(sender: ContainerLogs, logs: Logs, tmp_path: Path) -> None:
-    server = Server(tmp_path)
-    server.write("did not start\n")
-    server.ended = True
-    follow_log(sender, server)
-    eventually(lambda: logs.all == ["did not start\n"])
-
-
 def test_later_copy_continues_the_stream_of_an_earlier_one(
     sender: ContainerLogs, logs: Logs, tmp_path: Path
 ) -> None:

@@ -184,17 +184,6 @@ def test_copy_larger_than_an_instance_fails(
     assert account.instances() == 1
 
 
-def test_accelerators_and_cpu_cores_are_reserved(account: Account) -> None:
-    account.create_endpoint("ml.g6.12xlarge")
-    requirements: dict[str, Any] = {
-        "NumberOfAcceleratorDevicesRequired": 2.0,
-        "NumberOfCpuCoresRequired": 24.0,
-    }
-    account.create_component("a", 2, MinMemoryRequiredInMb=1024, **requirements)
-    failed = account.create_component("b", MinMemoryRequiredInMb=1024, **requirements)
-    assert failed["FailureReason"] == NO_ROOM
-
-
 def test_managed_scaling_adds_instances_up_to_the_maximum(
     account: Account,
 ) -> None:
@@ -205,13 +194,6 @@ def test_managed_scaling_adds_instances_up_to_the_maximum(
     assert refused["FailureReason"] == NO_ROOM
     assert refused["RuntimeConfig"] == {"DesiredCopyCount": 2, "CurrentCopyCount": 2}
     assert account.instances() == 2
-
-
-def test_no_instance_is_added_without_managed_scaling(account: Account) -> None:
-    account.create_endpoint("ml.m5.xlarge")
-    failed = account.create_component("a", 2, MinMemoryRequiredInMb=10_000)
-    assert failed["FailureReason"] == NO_ROOM
-    assert account.placement() == [[]]
 
 
 def test_added_instances_respect_quota_and_capacity(account: Account) -> None:

@@ -148,11 +148,6 @@ def config(*variants: dict[str, Any]) -> dict[str, Any]:
 # Choice of the instance
 
 
-def test_single_variant_is_chosen_despite_weight_0() -> None:
-    only = FakeInstance("only")
-    assert choose(serving(only), only=0.0) is only
-
-
 def test_weights_distribute_invocations() -> None:
     fleet = serving(*(FakeInstance(name) for name in ("a", "none", "b")))
     names = [choose(fleet, a=1.0, b=3.0, none=0.0).variant for _ in range(400)]
@@ -286,12 +281,6 @@ def test_volume_size_and_model_cache_setting_reach_the_container(
     assert not container._caches
     container = running_server(start_fleet(host, "text", config({}), {"m": model()})).container
     assert container._caches
-
-
-def test_model_with_a_list_of_one_container_starts(triton: type[FakeTriton], host: Host) -> None:
-    listed = {"Containers": [model()["PrimaryContainer"]]}
-    start_fleet(host, "text", config({}), {"m": listed})
-    assert len(triton.started) == 1
 
 
 def test_health_check_timeout_of_the_variant_is_used(triton: type[FakeTriton], host: Host) -> None:

@@ -15,7 +15,7 @@ from local_sagemaker.hosting import instance as instance_module
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.instance import Instance, RunningServer
-from local_sagemaker.hosting.invocation import Invocation, model_error
+from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.triton import UnhealthyError
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
@@ -165,16 +165,6 @@ def refusal(instance: Instance, outcome: bool | Exception = True) -> tuple[str, 
     return rejected.value.code, rejected.value.status, rejected.value.message
 
 
-def test_invocation_waits_for_a_starting_server(instance: Instance, servers: Servers) -> None:
-    servers.on_start = lambda server: server.healthy.clear()
-    servers.started[0].dead.set()
-    eventually(lambda: len(servers.started) == 2)
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(invoke, instance)
-        servers.started[1].healthy.set()
-        assert answer.result() == "1"
-
-
 def test_service_is_unavailable_without_a_healthy_server(
     instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,31 +287,6 @@ async def test_model_latency_excludes_loading_time(instance: Instance, servers: 
     second = FakeInvocation()
     await instance.invoke(second)
     assert (second.model_was_loaded, second.loading_seconds) == (True, None)
-
-
-async def test_failed_invocation_records_latency(instance: Instance) -> None:
-    failing = FakeInvocation(model_error(400, b"no"))
-    with pytest.raises(ApiError):
-        await instance.invoke(failing)
-    assert failing.model_seconds is not None
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (ApiError("ModelError", "no file", status=424), "no file"),
-        (ConnectionError("broken off"), "The container did not answer: broken off"),
-    ],
-)
-async def test_failed_load_fails_the_invocation(
-    instance: Instance, servers: Servers, error: Exception, expected: str
-) -> None:
-    servers.started[0].load = load = asyncio.get_running_loop().create_future()
-    load.set_exception(error)
-    with pytest.raises(ApiError) as rejected:
-        await instance.invoke(FakeInvocation())
-    assert (rejected.value.status, rejected.value.message) == (424, expected)
-    assert servers.started[0].calls == 0
 
 
 def test_server_that_gets_healthy_during_stop_is_not_used(

@@ -237,20 +237,6 @@ async def test_connection_closed_by_the_container_is_not_reused() -> None:
 # Errors
 
 
-async def test_response_other_than_200_is_a_model_error() -> None:
-    _, answer = await invoke_once(
-        respond_always(b"HTTP/1.1 507 No\r\nContent-Length: 4\r\n\r\nnope")
-    )
-    error = error_of(answer)
-    assert (error["OriginalStatusCode"], error["OriginalMessage"]) == (507, "nope")
-
-
-@pytest.mark.parametrize("data", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
-async def test_connection_closed_before_response_is_a_model_error(data: bytes) -> None:
-    _, answer = await invoke_once(respond_and_close(data))
-    assert error_of(answer)["message"].startswith("The container did not answer: ")
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -459,27 +445,6 @@ async def test_request_body_backpressure() -> None:
         container.write(OK)
         assert await forwarding
     assert client.unsent == 0
-
-
-async def test_response_is_returned_although_request_write_fails() -> None:
-    class Broken:
-        transport = None
-
-        def write(self, _: bytes) -> None:
-            pass
-
-        async def drain(self) -> None:
-            raise ConnectionResetError
-
-    reader = asyncio.StreamReader()
-    writer: Any = Broken()
-    invocation = await Client([b"a", b"b", b"c"]).start_invocation()
-    forwarding = asyncio.ensure_future(
-        invocation.forward(Connection(reader, writer), "/invocations")
-    )
-    await run_loop_until_idle()
-    reader.feed_data(OK)
-    assert await forwarding is False
 
 
 @pytest.mark.parametrize(

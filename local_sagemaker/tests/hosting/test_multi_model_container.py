@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import multi_model_container
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import GIB, MIB
-from local_sagemaker.hosting.container import ModelStep, ModelStepKind, Phase, Report
+from local_sagemaker.hosting.container import ModelStep, Phase, Report
 from local_sagemaker.hosting.model_store import ModelStore, model_hash
 from local_sagemaker.hosting.multi_model_container import (
     MAX_CONCURRENT_UNLOADS,
@@ -24,10 +25,10 @@ TARGET = "minilm-0123456789ab.tar.gz"
 JSON = {"Content-Type": "application/json"}
 MODEL_BYTES = 100 * MIB
 LOADED = [
-    ModelStepKind.DOWNLOADING,
-    ModelStepKind.DOWNLOAD,
-    ModelStepKind.LOADING,
-    ModelStepKind.LOAD,
+    EventKind.MODEL_DOWNLOADING,
+    EventKind.MODEL_DOWNLOADED,
+    EventKind.MODEL_LOADING,
+    EventKind.MODEL_LOADED,
 ]
 
 
@@ -186,15 +187,15 @@ async def test_model_steps_are_reported(make: Make, triton: Any) -> None:
     assert [event.kind for event in messages[4:]] == [
         *LOADED,
         *LOADED[:3],
-        *(ModelStepKind.UNLOADING, ModelStepKind.UNLOAD),
-        ModelStepKind.LOAD,
+        *(EventKind.MODEL_UNLOADING, EventKind.MODEL_UNLOADED),
+        EventKind.MODEL_LOADED,
     ]
     assert [(event.target_model, event.room_for) for event in messages[11:13]] == [("a", "c")] * 2
     assert container.loaded_models == 2
     triton.load_answers = [(400, b"no")]
     with pytest.raises(ApiError):
         await invoke(container)
-    assert (messages[-1].kind, messages[-1].target_model) == (ModelStepKind.FAIL, TARGET)
+    assert (messages[-1].kind, messages[-1].target_model) == (EventKind.MODEL_FAILED, TARGET)
     assert 'with message "no"' in messages[-1].reason
 
 
@@ -214,12 +215,14 @@ async def test_failed_unload_is_reported_only_for_a_hanging_server(
     triton.unload_error = error
     await invoke(container, "b")
     steps = [step for step in messages if step.target_model == "a"][len(LOADED) :]
-    assert [step.reason for step in steps if step.kind is ModelStepKind.FAIL] == reported_failures
-    assert {step.kind for step in steps} <= {ModelStepKind.UNLOADING, ModelStepKind.FAIL}
+    assert [
+        step.reason for step in steps if step.kind is EventKind.MODEL_FAILED
+    ] == reported_failures
+    assert {step.kind for step in steps} <= {EventKind.MODEL_UNLOADING, EventKind.MODEL_FAILED}
 
 
 async def test_status_has_phase_and_calls(make: Make) -> None:
-    phases: dict[ModelStepKind, list[tuple[str, Phase]]] = {}
+    phases: dict[EventKind, list[tuple[str, Phase]]] = {}
 
     def record(step: ModelStep) -> None:
         phases[step.kind] = [(status.target_model, status.phase) for status in reporter.statuses()]
@@ -232,10 +235,10 @@ async def test_status_has_phase_and_calls(make: Make) -> None:
     assert (status.bytes, status.folder) == (100, model_hash("a"))
     reporter.release(call)
     await invoke(reporter, "b")
-    assert phases[ModelStepKind.DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
-    assert phases[ModelStepKind.LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
-    assert phases[ModelStepKind.UNLOADING] == [("b", Phase.LOADING), ("a", Phase.UNLOADING)]
-    assert phases[ModelStepKind.LOAD] == [("b", Phase.LOADING)]
+    assert phases[EventKind.MODEL_DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
+    assert phases[EventKind.MODEL_LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
+    assert phases[EventKind.MODEL_UNLOADING] == [("b", Phase.LOADING), ("a", Phase.UNLOADING)]
+    assert phases[EventKind.MODEL_LOADED] == [("b", Phase.LOADING)]
 
 
 @pytest.mark.parametrize("target", [None, ""])
@@ -245,9 +248,7 @@ async def test_invocation_without_a_target_model_is_refused(
     with pytest.raises(ApiError) as refused:
         await invoke(container, target)
     assert (refused.value.code, refused.value.status) == ("ValidationError", 400)
-    assert refused.value.message == (
-        "TargetModel is a required input for inference on a multi-model endpoint."
-    )
+    assert refused.value.message.endswith(" is missing a target model header")
     assert triton.requests == []
 
 

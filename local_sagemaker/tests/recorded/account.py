@@ -25,7 +25,7 @@ from ministack.services import cloudwatch, cloudwatch_logs
 
 from local_sagemaker.api import JsonService, refusal
 from local_sagemaker.autoscaling.service import AutoScaling
-from local_sagemaker.cloudwatch import alarm_records, log_events
+from local_sagemaker.cloudwatch import alarm_records, data, log_events
 from local_sagemaker.cloudwatch.evaluator import Evaluator
 from local_sagemaker.codebuild.builds import CodeBuild
 from local_sagemaker.ecr import registries
@@ -33,7 +33,6 @@ from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.component_operations import HostingOperations
-from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets
 from local_sagemaker.tests.support.waiting import eventually
 from local_sagemaker.validation.documented import correct_texts, error_texts
@@ -66,15 +65,15 @@ class Account:
             deregister=lambda endpoint: scaling.deregister_endpoint(endpoint),
         )
         scaling: AutoScaling = AutoScaling(self._hosting, self.client("cloudwatch"), speed=1)
-        codebuild = CodeBuild(
+        self._codebuild = CodeBuild(
             clients=lambda _: (self.client("s3"), self.client("logs")),
             folder=folder,
             environment={},
         )
         for service in (
-            control_plane(self._hosting),
+            JsonService("sagemaker", self._hosting, self._hosting.tags),
             scaling.service,
-            codebuild.service,
+            self._codebuild.service,
             AccountQuotas().service,
             registries(),
         ):
@@ -84,6 +83,7 @@ class Account:
         self._loop.run_until_complete(_asgi("POST", f"{ENDPOINT}/_ministack/reset", {}, b""))
         importlib.reload(cloudwatch)
         alarm_records.patch(cloudwatch)
+        data.patch(cloudwatch)
         log_events.patch(cloudwatch_logs)
         self._evaluator = Evaluator(cloudwatch, speed=1)
 
@@ -111,6 +111,13 @@ class Account:
             return respond()
         return eventually(lambda: _if_true(respond(), until))
 
+    def status(self, operation: str, body: str) -> int:
+        """Return the status of the answer to a body, of a service of this package."""
+        service, _, name = operation.partition(":")
+        prefix = self.client(service).meta.service_model.metadata["targetPrefix"]
+        response = self._services[prefix].answer(name, body.encode())
+        return response[0] if response else 200
+
     def client(self, service: str) -> Any:
         """Return boto3's client of a service."""
         if service not in self._clients:
@@ -131,6 +138,7 @@ class Account:
         """Stop all transitions."""
         self.fleets.ready.set()
         self._hosting.stop()
+        self._codebuild.stop()
         self._loop.close()
 
     # Operations of `local`

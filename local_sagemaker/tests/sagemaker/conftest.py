@@ -14,7 +14,6 @@ from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker.component_operations import HostingOperations
-from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.support.waiting import eventually
 
 
@@ -217,7 +216,7 @@ def hosting(
 @pytest.fixture
 def sagemaker(hosting: HostingOperations) -> JsonService:
     """The SageMaker API of `hosting`."""
-    return control_plane(hosting)
+    return JsonService("sagemaker", hosting, hosting.tags)
 
 
 CONTAINER = {"Image": "triton", "ModelDataUrl": "s3://models/m.tar.gz"}

@@ -19,7 +19,6 @@ from local_sagemaker.tests.sagemaker.test_component_operations import (
     SPECIFICATION,
     TIMES,
     create_components_endpoint,
-    describe_component,
 )
 
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
@@ -41,16 +40,6 @@ def describe(hosting: EndpointOperations) -> dict[str, Any]:
     return hosting.describe_endpoint({"EndpointName": "Text"})
 
 
-def test_resource_with_a_name_in_the_template(
-    model: ModelResource, hosting: EndpointOperations
-) -> None:
-    assert model.create("Logical", {**PROPERTIES, "ModelName": "MiniLM"}, "stack") == (
-        f"{ARN}:model/minilm",
-        {"ModelName": "MiniLM"},
-    )
-    assert hosting.describe_model({"ModelName": "MiniLM"})
-
-
 def test_generated_name_has_stack_and_logical_id(model: ModelResource) -> None:
     arn, attributes = model.create("TextModel", PROPERTIES, "Prod-Text")
     name = attributes["ModelName"]
@@ -69,15 +58,6 @@ def test_update_replaces_tags(model: ModelResource, hosting: EndpointOperations)
     assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == second["Tags"]
     model.update(arn, second, PROPERTIES, "stack")
     assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == []
-
-
-def test_resource_is_deleted_by_name_or_arn(
-    model: ModelResource, hosting: EndpointOperations
-) -> None:
-    named = {**PROPERTIES, "ModelName": "MiniLM"}
-    model.delete(model.create("Logical", named, "stack")[0], named)
-    model.delete(model.create("Logical", PROPERTIES, "stack")[0], {})
-    assert [model["ModelName"] for model in hosting.list_models({})["Models"]] == ["m"]
 
 
 def test_refused_deletion_is_an_error(
@@ -156,25 +136,6 @@ CHANGED = {
         },  # numbers in templates may be strings
     },
 }
-
-
-def test_component_is_created_updated_and_deleted(
-    component: InferenceComponentResource, hosting: HostingOperations
-) -> None:
-    size = {"Type": "CAPACITY_PERCENT", "Value": 50}
-    rolling = {"RollingUpdatePolicy": {"MaximumBatchSize": size, "WaitIntervalInSeconds": 0}}
-    first = {**REQUEST, "DeploymentConfig": rolling}
-    arn, attributes = component.create("Logical", first, "stack")
-    assert attributes == {"InferenceComponentArn": arn}
-    assert describe_component(hosting)["InferenceComponentStatus"] == "InService"
-    component.update(arn, first, {**CHANGED, "DeploymentConfig": rolling}, "stack")
-    updated = describe_component(hosting)
-    assert updated["InferenceComponentStatus"] == "InService"
-    assert updated["LastDeploymentConfig"] == rolling
-    requirements = updated["Specification"]["ComputeResourceRequirements"]
-    assert requirements["MinMemoryRequiredInMb"] == 2048
-    component.delete(arn, REQUEST)
-    assert hosting.components == {}
 
 
 def test_rolled_back_component_update_fails_the_resource(

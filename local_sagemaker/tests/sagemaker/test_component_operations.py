@@ -94,15 +94,6 @@ def test_updating_endpoint_refuses_components(hosting: HostingOperations, fleets
     assert refused.startswith('Cannot update in-progress endpoint "arn:')
 
 
-def test_copy_count_changes_down_to_0(serving: HostingOperations, fleets: Fleets) -> None:
-    for count in (3, 0, 1):
-        request = {**TIMES, "DesiredRuntimeConfig": {"CopyCount": count}}
-        serving.update_inference_component_runtime_config(request)
-        component = wait_for_component(serving)
-        counts = {"DesiredCopyCount": count, "CurrentCopyCount": count}
-        assert component["RuntimeConfig"] == counts
-
-
 def test_rolling_update_replaces_batches_of_copies(
     serving: HostingOperations, fleets: Fleets, clock: FakeClock
 ) -> None:

@@ -28,25 +28,6 @@ from local_sagemaker.tests.support.waiting import eventually
 # Update
 
 
-def test_old_instances_answer_until_new_ones_are_healthy(
-    hosting: EndpointOperations, fleets: Fleets
-) -> None:
-    create(hosting)
-    before = wait_in_service(hosting)
-    fleets.ready.clear()
-    update(hosting)
-    eventually(lambda: len(fleets.start_arguments) == 2)
-    assert (status(hosting), serving_config(hosting)) == ("Updating", "one")
-    assert hosting.describe_endpoint(TEXT)["EndpointConfigName"] == "one"
-    assert fleets.started[0].events == []
-    fleets.ready.set()
-    after = wait_in_service(hosting)
-    assert (after["EndpointConfigName"], serving_config(hosting)) == ("two", "two")
-    assert after["CreationTime"] == before["CreationTime"]
-    assert after["LastModifiedTime"] > before["LastModifiedTime"]
-    assert "FailureReason" not in after
-
-
 def test_old_instances_drain_before_they_stop(hosting: EndpointOperations, fleets: Fleets) -> None:
     create(hosting)
     wait_in_service(hosting)

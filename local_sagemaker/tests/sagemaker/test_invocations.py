@@ -63,15 +63,6 @@ def fail_invocations(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     monkeypatch.setattr(FakeInstance, "answer", AsyncMock(side_effect=error))
 
 
-def test_response_has_the_invoked_variant(endpoint: Invocations, client_for: ClientFor) -> None:
-    answer = client_for("sagemaker-runtime", endpoint).invoke_endpoint(
-        EndpointName="Text", Body=b"{}", ContentType="application/json"
-    )
-    assert answer["Body"].read() == b"one"
-    assert (answer["ContentType"], answer["InvokedProductionVariant"]) == ("text/plain", "only")
-    assert answer["ResponseMetadata"]["RequestId"]
-
-
 def test_invocations_are_reported_with_duration_and_result(
     hosting: HostingOperations,
     endpoint: Invocations,
@@ -237,23 +228,6 @@ def test_unsupported_operation_is_refused(endpoint: Invocations, client_for: Cli
         "Code": "UnknownOperationException",
         "Message": "the local SageMaker has no InvokeEndpointAsync: it is not emulated",
     }
-
-
-def test_response_stream_has_the_parts_of_the_container(
-    endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def invoke(_: object, invocation: Invocation) -> None:
-        headers = [(b"content-type", b"text/event-stream"), (b"content-length", b"6")]
-        await invocation.start_response(headers)
-        for part in (b"one", b"two"):
-            await invocation.send_chunk(part, more=True)
-        await invocation.send_chunk(b"", more=False)
-
-    monkeypatch.setattr(FakeInstance, "answer", invoke)
-    client = client_for("sagemaker-runtime", endpoint)
-    answer = client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
-    assert answer["ContentType"] == "text/event-stream"
-    assert [part["PayloadPart"]["Bytes"] for part in answer["Body"]] == [b"one", b"two"]
 
 
 @pytest.mark.parametrize(

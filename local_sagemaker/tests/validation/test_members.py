@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -15,15 +16,16 @@ from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.codebuild.builds import CodeBuild
 from local_sagemaker.errors import ApiError
 from local_sagemaker.quotas import AccountQuotas
-from local_sagemaker.sagemaker.service import control_plane
+from local_sagemaker.sagemaker.component_operations import HostingOperations
+from local_sagemaker.sagemaker.tags import Tags
 from local_sagemaker.tests.conftest import BOTOCORE
-from local_sagemaker.validation.members import SUPPORTED, is_supported
+from local_sagemaker.validation.members import SUPPORTED, check_supported, is_supported
 
 UNUSED: Any = MagicMock()
 SERVICES = {
     "application-autoscaling": AutoScaling(UNUSED, UNUSED, speed=1).service,
     "codebuild": CodeBuild(clients=UNUSED, folder=UNUSED, environment={}).service,
-    "sagemaker": control_plane(UNUSED),
+    "sagemaker": JsonService("sagemaker", HostingOperations, Tags),
     "service-quotas": AccountQuotas().service,
 }
 """The services that the local SageMaker answers itself."""
@@ -70,26 +72,24 @@ def value(shape: Shape) -> Any:
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_unsupported_members_are_refused_by_name(name: str) -> None:
-    operations = SERVICES[name].operations
-    service = JsonService(name, dict.fromkeys(operations, lambda _: {}))
-    for operation in operations:
+    for operation in SERVICES[name].operations:
         shape: Any = BOTOCORE.get_service_model(name).operation_model(operation).input_shape
         for request, path, supported in requests(shape, SUPPORTED[name]):
-            message = refusal(service, operation, request)
+            message = refusal(name, request, shape)
             match = re.search(r"does not support (.*): leave it out", message)
             assert (path in (match[1].split(", ") if match else [])) is not supported, request
 
 
-def refusal(service: JsonService, operation: str, request: dict[str, Any]) -> str:
+def refusal(service: str, request: dict[str, Any], shape: Shape) -> str:
     try:
-        service.call(operation, request)
+        check_supported(service, request, shape)
     except ApiError as error:
         return error.message
     return ""
 
 
 def test_unsupported_member_with_default_value_is_accepted() -> None:
-    service = JsonService("codebuild", {"CreateProject": lambda request: request})
+    service = JsonService("codebuild", SimpleNamespace(create_project=lambda request: request))
     project = {
         "name": "builder",
         "source": {"type": "NO_SOURCE", "insecureSsl": False, "gitCloneDepth": 0},

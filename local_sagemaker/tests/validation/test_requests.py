@@ -1,8 +1,10 @@
 """Requests to all services: what AWS refuses is refused with its code and message."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +20,11 @@ from local_sagemaker.validation.protocols import SERVICE_NAMES, service_model
 
 Record = dict[str, Any]
 TABLE = yaml.safe_load(Path(__file__).with_name("requests.yaml").read_text())
+OWN_SERVICES = ("application-autoscaling", "codebuild", "ecr", "sagemaker", "service-quotas")
+ABSENT = object()
+INVALID_VALUES: tuple[Any, ...] = (
+    ABSENT, None, True, -1, 2**62, 1e300, "", "../x", "m" * 5000, [], [[]], {}, {"x": 1}, [None],
+)  # fmt: skip
 VALIDATION_ERROR = re.compile(
     r"\d+ validation errors? detected|The parameter|Invalid|Serialization|must"
 )
@@ -31,6 +38,23 @@ def expand(value: Any) -> Any:
         return [expand(inner) for inner in value]
     match = re.fullmatch(r"(\d{2,}) (\w)", value) if isinstance(value, str) else None
     return match[2] * int(match[1]) if match else value
+
+
+def largest_requests() -> dict[str, Record]:
+    """Return a request of the table for each operation of this package's own services."""
+    rows = [row for name in ("given", "accepted", "refused") for row in TABLE[name]]
+    rows.sort(key=lambda row: len(str(row[1])))
+    return {row[0]: expand(row[1]) for row in rows if row[0].partition(":")[0] in OWN_SERVICES}
+
+
+def mutations(value: Any) -> Iterator[Any]:
+    """Yield copies of a request, each with one part replaced by an invalid value."""
+    parts = list(value.items() if isinstance(value, dict) else enumerate(value))
+    for key, part in parts:
+        inner = mutations(part) if isinstance(part, dict | list) else ()
+        for bad in (*INVALID_VALUES, *inner):
+            changed = {k: v for k, v in {**dict(parts), key: bad}.items() if v is not ABSENT}
+            yield changed if isinstance(value, dict) else list(changed.values())
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +83,14 @@ def test_invalid_request_is_refused_as_by_aws(
     answer = account.call(operation, expand(request_))
     assert answer["Code"] == code, answer["Message"]
     assert message in answer["Message"]
+
+
+@pytest.mark.parametrize(("operation", "request_"), largest_requests().items())
+def test_invalid_request_is_no_internal_error(
+    operation: str, request_: Record, account: Account
+) -> None:
+    for mutation in mutations(request_):
+        assert account.status(operation, json.dumps(mutation)) in (200, 400), mutation
 
 
 @pytest.mark.parametrize(
@@ -107,7 +139,7 @@ def test_patterns_compile(service: str) -> None:
     "name", ["../../../x", "a_b", "a b", "-a", "a-", "", "é", "a\n", "a/b", "a" * 64]
 )
 def test_invalid_name_is_refused(name: str) -> None:
-    service = JsonService("sagemaker", {"DeleteEndpoint": lambda _: {}})
+    service = JsonService("sagemaker", SimpleNamespace(delete_endpoint=lambda _: {}))
     with pytest.raises(ApiError, match=r"(?s)Value '.*' at 'endpointName' failed") as refused:
         service.call("DeleteEndpoint", {"EndpointName": name})
     assert refused.value.code == "ValidationException"

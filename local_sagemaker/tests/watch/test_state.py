@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.autoscaling.store import RegisteredTarget
-from local_sagemaker.autoscaling.targets import TargetKey
+from local_sagemaker.autoscaling.targets import RegisteredTarget, TargetKey
 from local_sagemaker.dashboard_events import ignore_event
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStatus, Phase

@@ -8,23 +8,11 @@ import pytest
 
 from cli import lock
 from cli.__main__ import main
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from model_build import checks
 from model_build.source import ModelSource
 
-CONFIG = """
-backend: "python"
-max_batch_size: 8
-input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
-output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
-"""
-CODE = """\
-import sklearn
-
-
-class TritonPythonModel:
-    def execute(self, requests):
-        return []
-"""
+CODE = f"import sklearn\n{times(2)}"
 WHEELS = {
     "scikit_learn-1.0-py3-none-any": ("joblib", "numpy", 'narwhals; python_version >= "3.12"'),
     "joblib-2.0-py3-none-any": (),
@@ -52,11 +40,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     configuration.write_text(f'[pip]\nno-index = true\nfind-links = ["{index}"]\n')
     monkeypatch.setenv("UV_CONFIG_FILE", str(configuration))
     monkeypatch.chdir(tmp_path)
-    folder = Path("models/iris")
-    (folder / "iris/1").mkdir(parents=True)
-    (folder / "iris/config.pbtxt").write_text(CONFIG)
-    (folder / "iris/1/model.py").write_text(CODE)
-    return folder
+    return write_python(Path("models/iris"), CODE)
 
 
 def _run_printed_command(folder: Path) -> None:

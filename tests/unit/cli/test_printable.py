@@ -39,5 +39,5 @@ def test_all_output_is_escaped_but_the_colours_of_rich() -> None:
 
 def test_tritonsm_escapes_its_messages() -> None:
     """Every command of `tritonsm` starts in `cli.__main__`."""
-    finished = run_python("-m", "cli", "inspect", "a\x1b[2J\u202e.tar.gz")
-    assert finished.stderr == "error: a\\u001b[2J\\u202e.tar.gz is not a file\n"
+    finished = run_python("-m", "cli", "lint", "a\x1b[2J\u202e")
+    assert finished.stderr.startswith("error: a\\u001b[2J\\u202e: no such folder: ")

@@ -26,7 +26,6 @@ from tests.unit.plan.plans import make_endpoint, make_model, make_plan
 
 NAMES = "text", "vision"
 PLAN = make_plan()
-NAMES = "text", "vision"
 
 
 @pytest.fixture

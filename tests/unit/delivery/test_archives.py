@@ -11,6 +11,7 @@ from delivery import archives
 from delivery.archives import build_missing_archives, promote_archives
 from delivery.deploy import StageDeployment
 from delivery.errors import NotDelivered
+from plan.archives import ArchiveReplaced
 from platform_facts.rules.builds import BuildItem
 from tests.unit.delivery.fakes import (
     ARCHIVE,
@@ -30,7 +31,7 @@ def test_archive_that_is_newer_than_its_manifest_is_compared(
     archives = archives_deployment.assembly.archives
     aws.objects = {key.replace(".tar.gz", ".json") for key in archives}
     aws.replaced, aws.manifest = {*archives}, b'{"archive": {"checksum": "AAAA-1"}}'
-    with pytest.raises(NotDelivered, match="the archive was replaced"):
+    with pytest.raises(ArchiveReplaced, match="the archive was replaced"):
         build_missing_archives(archives_deployment)
 
 

@@ -16,6 +16,7 @@ from delivery.errors import (
     Unfinished,
 )
 from delivery.verify import VerifiedStage
+from plan.archives import ArchiveReplaced
 from release.artefact import ReleaseArtefact
 from release.checkout import GitCheckout
 from tests.tritonsm import tritonsm
@@ -96,6 +97,7 @@ EXPIRED: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
+        (ArchiveReplaced("b", "a.tar.gz", "A-1", "B-1"), 1, "not delivered: s3://b/a.tar.gz has "),
         (NotDelivered("the build failed"), 1, "not delivered: the build failed\n"),
         (FaultyDeployment("Y is missing"), 2,
          "deployed, but faulty: Y is missing\n  Roll back: make rollback STAGE=prod\n"),

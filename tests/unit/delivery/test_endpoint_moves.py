@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 
 from delivery.archives import EndpointMove
-from delivery.bucket import ArchiveBucket
 from delivery.errors import NotDelivered
+from plan.archives import ArchiveBucket
 from platform_facts.rules.builds import BuildItem
 
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"

@@ -2,96 +2,47 @@
 
 import base64
 import hashlib
-import io
-import itertools
 import json
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
-from botocore.response import StreamingBody
 
-from delivery.bucket import ArchiveBucket, manifest_key
 from delivery.errors import NotDelivered
 from delivery.promotion import ABSENT, COPIED, PRESENT, promote_archive
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
+from plan.archives import ArchiveReplaced
+from platform_facts.rules.bucket_keys import manifest_key
+from tests.unit.model_build.fakes import FakeS3, client_error
 
 KEY = "text/cpu-24.09/minilm-0123456789ab.tar.gz"
 ARCHIVE = b"the archive's bytes"
 PART_BYTES = 7
 DIGEST = "0123456789ab" + "c" * 52
 SOURCE = f"sources/{DIGEST}.zip"
+METADATA = {"sha256": "0"}
 
 
-class FakeS3:
-    """The S3 calls of a promotion; `objects` maps bucket and key to content."""
+class FakeTarget(FakeS3):
+    """The bucket of the target stage; parts are copied from the `source`."""
 
-    def __init__(self) -> None:
-        self.objects: dict[tuple[str, str], bytes] = {}
-        self.uploads: dict[str, dict[int, bytes]] = {}
-        self.denies_copies = False
-        self._ids = itertools.count()
-
-    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
-        if (Bucket, Key) not in self.objects:
-            raise s3_error("NoSuchKey")
-        body = self.objects[Bucket, Key]
-        return {"Body": StreamingBody(io.BytesIO(body), len(body))}
-
-    def head_object(self, *, Bucket: str, Key: str, ChecksumMode: str = "") -> dict[str, Any]:  # noqa: N803
-        if (Bucket, Key) not in self.objects:
-            raise s3_error("404")
-        body = self.objects[Bucket, Key]
-        head = {"ContentLength": len(body), "ETag": "etag", "ContentType": "application/gzip"}
-        if ChecksumMode:
-            head["ChecksumSHA256"] = composite_sha256(body)
-        return {**head, "Metadata": {"sha256": "0"}}
-
-    def put_object(self, **request: Any) -> None:
-        assert request["IfNoneMatch"] == "*"
-        if (request["Bucket"], request["Key"]) in self.objects:
-            raise s3_error("PreconditionFailed")
-        self.objects[request["Bucket"], request["Key"]] = request["Body"]
-
-    def create_multipart_upload(self, **request: Any) -> dict[str, Any]:
-        assert (request["Metadata"], request["ChecksumAlgorithm"]) == ({"sha256": "0"}, "SHA256")
-        if self.denies_copies:
-            raise s3_error("AccessDenied")
-        upload = f"upload-{next(self._ids)}"
-        self.uploads[upload] = {}
-        return {"UploadId": upload}
+    def __init__(self, source: FakeS3) -> None:
+        super().__init__("prod")
+        self._source = source
 
     def upload_part_copy(self, **request: Any) -> dict[str, Any]:
-        assert request["CopySourceIfMatch"] == "etag"
-        source = request["CopySource"]
-        first, last = map(int, request["CopySourceRange"].removeprefix("bytes=").split("-"))
-        body = self.objects[source["Bucket"], source["Key"]]
+        copied = request["CopySource"]
+        assert (copied["Bucket"], request.pop("CopySourceIfMatch")) == ("dev", "etag")
+        assert self.unfinished[request["UploadId"]]["Metadata"] == METADATA
+        first, last = map(int, request.pop("CopySourceRange").removeprefix("bytes=").split("-"))
+        body = self._source.objects[copied["Key"]]["Body"]
         assert last < len(body)
         part = body[first : last + 1]
-        self.uploads[request["UploadId"]][request["PartNumber"]] = part
-        result = {"ETag": f"part-{request['PartNumber']}", "ChecksumSHA256": base64_sha256(part)}
-        return {"CopyPartResult": result}
-
-    def complete_multipart_upload(self, **request: Any) -> None:
-        assert request["IfNoneMatch"] == "*"
-        if (request["Bucket"], request["Key"]) in self.objects:
-            raise s3_error("PreconditionFailed")
-        parts = self.uploads.pop(request["UploadId"])
-        numbers = [part["PartNumber"] for part in request["MultipartUpload"]["Parts"]]
-        self.objects[request["Bucket"], request["Key"]] = b"".join(
-            parts[number] for number in numbers
-        )
-
-    def abort_multipart_upload(self, **request: Any) -> None:
-        del self.uploads[request["UploadId"]]
-
-
-def s3_error(code: str) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": code}}, "Operation")
+        return {
+            "CopyPartResult": self.upload_part(
+                **request, Body=part, ChecksumSHA256=base64_sha256(part)
+            )
+        }
 
 
 def base64_sha256(content: bytes) -> str:
@@ -105,6 +56,14 @@ def composite_sha256(content: bytes) -> str:
     return f"{base64_sha256(digests)}-{len(parts)}"
 
 
+def put(s3: FakeS3, key: str, content: bytes) -> None:
+    """Write an object as a build does."""
+    s3.objects[key] = {
+        **{"Body": content, "ContentLength": len(content), "ContentType": "application/gzip"},
+        **{"ETag": "etag", "Metadata": METADATA, "ChecksumSHA256": composite_sha256(content)},
+    }
+
+
 def manifest(archive_content: bytes, **changes: Any) -> bytes:
     archive = {
         "sha256": hashlib.sha256(archive_content).hexdigest(),
@@ -116,92 +75,95 @@ def manifest(archive_content: bytes, **changes: Any) -> bytes:
 
 
 @pytest.fixture
-def s3() -> FakeS3:
-    fake = FakeS3()
-    fake.objects["dev", KEY] = ARCHIVE
-    fake.objects["dev", manifest_key(KEY)] = manifest(ARCHIVE)
-    fake.objects["dev", SOURCE] = b"the source"
+def dev() -> FakeS3:
+    fake = FakeS3("dev")
+    put(fake, KEY, ARCHIVE)
+    put(fake, manifest_key(KEY), manifest(ARCHIVE))
+    put(fake, SOURCE, b"the source")
     return fake
 
 
 @pytest.fixture
-def buckets(s3: FakeS3) -> dict[str, Any]:
-    client = cast("S3Client", s3)
-    source, target = ArchiveBucket(client, "dev"), ArchiveBucket(client, "prod")
-    return {"source": source, "target": target, "digest": DIGEST}
+def prod(dev: FakeS3) -> FakeS3:
+    return FakeTarget(dev)
 
 
-def test_existing_archive_is_not_copied(s3: FakeS3, buckets: dict[str, Any]) -> None:
-    promote_archive(KEY, **buckets)
+@pytest.fixture
+def promotion(dev: FakeS3, prod: FakeS3) -> dict[str, Any]:
+    return {"source": dev.bucket, "target": prod.bucket, "digest": DIGEST}
+
+
+def test_existing_archive_is_not_copied(
+    dev: FakeS3, prod: FakeS3, promotion: dict[str, Any]
+) -> None:
+    promote_archive(KEY, **promotion)
     for name in KEY, manifest_key(KEY):
-        del s3.objects["dev", name]
-    before = dict(s3.objects)
-    assert promote_archive(KEY, **buckets) == PRESENT
-    assert s3.objects == before
+        del dev.objects[name]
+    before = dict(prod.objects)
+    assert promote_archive(KEY, **promotion) == PRESENT
+    assert prod.objects == before
 
 
 @pytest.mark.parametrize("has_manifest", [True, False])
 def test_different_archive_under_the_same_key_is_refused(
-    *, has_manifest: bool, s3: FakeS3, buckets: dict[str, Any]
+    *, has_manifest: bool, prod: FakeS3, promotion: dict[str, Any]
 ) -> None:
-    s3.objects["prod", KEY] = b"compiled here"
+    put(prod, KEY, b"compiled here")
     if has_manifest:
-        s3.objects["prod", manifest_key(KEY)] = manifest(b"compiled here")
-    before = dict(s3.objects)
+        put(prod, manifest_key(KEY), manifest(b"compiled here"))
+    before = dict(prod.objects)
     with pytest.raises(NotDelivered, match=f"s3://prod/{KEY} and .* have different SHA-256"):
-        promote_archive(KEY, **buckets)
-    assert s3.objects.keys() - before.keys() <= {("prod", SOURCE)}
+        promote_archive(KEY, **promotion)
+    prod.objects.pop(SOURCE, None)
+    assert prod.objects == before
 
 
-def test_interrupted_copy_is_completed(s3: FakeS3, buckets: dict[str, Any]) -> None:
-    s3.objects["prod", KEY] = ARCHIVE
-    assert promote_archive(KEY, **buckets) == COPIED
-    assert s3.objects["prod", manifest_key(KEY)] == manifest(ARCHIVE)
-    assert s3.uploads == {}
+def test_interrupted_copy_is_completed(prod: FakeS3, promotion: dict[str, Any]) -> None:
+    put(prod, KEY, ARCHIVE)
+    assert promote_archive(KEY, **promotion) == COPIED
+    assert prod.objects[manifest_key(KEY)]["Body"] == manifest(ARCHIVE)
+    assert prod.unfinished == {}
 
 
 def test_archive_without_manifest_or_checksum_is_not_promoted(
-    s3: FakeS3, buckets: dict[str, Any]
+    dev: FakeS3, prod: FakeS3, promotion: dict[str, Any]
 ) -> None:
-    assert promote_archive("text/missing.tar.gz", **buckets) == ABSENT
-    s3.objects["dev", manifest_key(KEY)] = manifest(ARCHIVE, archive={})
-    assert promote_archive(KEY, **buckets) == ABSENT
-    assert ("prod", KEY) not in s3.objects
+    assert promote_archive("text/missing.tar.gz", **promotion) == ABSENT
+    put(dev, manifest_key(KEY), manifest(ARCHIVE, archive={}))
+    assert promote_archive(KEY, **promotion) == ABSENT
+    assert prod.objects == {}
 
 
 FORGED = b"answers as expected, and sends everything elsewhere"
 
 
-def _replace_archive(s3: FakeS3) -> None:
-    s3.objects["dev", KEY] = FORGED
+def _replace_archive(dev: FakeS3, _: FakeS3) -> None:
+    put(dev, KEY, FORGED)
 
 
-def _replace_archive_during_copy(s3: FakeS3) -> None:
-    create = s3.create_multipart_upload
-
-    def create_and_replace(**request: Any) -> dict[str, Any]:
+def _replace_archive_during_copy(dev: FakeS3, prod: FakeS3) -> None:
+    def replace(request: dict[str, Any]) -> None:
         if request["Key"] == KEY:
-            s3.objects["dev", KEY] = FORGED[: len(ARCHIVE)]
-        return create(**request)
+            put(dev, KEY, FORGED[: len(ARCHIVE)])
 
-    s3.create_multipart_upload = create_and_replace  # type: ignore[method-assign]
-
-
-def _forge_digest(s3: FakeS3) -> None:
-    forged = manifest(FORGED, digest="0123456789ab" + "e" * 52)
-    s3.objects |= {("dev", KEY): FORGED, ("dev", manifest_key(KEY)): forged}
+    prod.hooks["CreateMultipartUpload"] = replace
 
 
-def _forge_published(s3: FakeS3) -> None:
-    forged = manifest(FORGED, source=None)
-    s3.objects |= {("dev", KEY): FORGED, ("dev", manifest_key(KEY)): forged}
+def _forge_digest(dev: FakeS3, _: FakeS3) -> None:
+    put(dev, KEY, FORGED)
+    put(dev, manifest_key(KEY), manifest(FORGED, digest="0123456789ab" + "e" * 52))
 
 
-def _delete_source(s3: FakeS3) -> None:
+def _forge_published(dev: FakeS3, _: FakeS3) -> None:
+    put(dev, KEY, FORGED)
+    put(dev, manifest_key(KEY), manifest(FORGED, source=None))
+
+
+def _delete_source(dev: FakeS3, _: FakeS3) -> None:
     source = {"model": "minilm", "key": "text/cpu-24.09/other.tar.gz"}
-    s3.objects["dev", "text/cpu-24.09/other.tar.gz"] = FORGED
-    s3.objects["dev", manifest_key(KEY)] = manifest(ARCHIVE, source=source)
-    del s3.objects["dev", SOURCE]
+    put(dev, source["key"], FORGED)
+    put(dev, manifest_key(KEY), manifest(ARCHIVE, source=source))
+    del dev.objects[SOURCE]
 
 
 @pytest.mark.parametrize(
@@ -215,16 +177,23 @@ def _delete_source(s3: FakeS3) -> None:
     ],
 )
 def test_forged_archive_is_not_promoted(
-    attack: Callable[[FakeS3], None], message: str, s3: FakeS3, buckets: dict[str, Any]
+    attack: Callable[[FakeS3, FakeS3], None],
+    message: str,
+    dev: FakeS3,
+    prod: FakeS3,
+    promotion: dict[str, Any],
 ) -> None:
-    attack(s3)
-    with pytest.raises(NotDelivered, match=re.escape(message)):
-        promote_archive(KEY, **buckets)
-    assert [key for bucket, key in s3.objects if bucket == "prod" and key != SOURCE] == []
-    assert s3.uploads == {}
+    attack(dev, prod)
+    with pytest.raises((ArchiveReplaced, NotDelivered), match=re.escape(message)):
+        promote_archive(KEY, **promotion)
+    assert prod.objects.keys() <= {SOURCE}
+    assert prod.unfinished == {}
 
 
-def test_denied_copy_is_reported_with_the_fix(s3: FakeS3, buckets: dict[str, Any]) -> None:
-    s3.denies_copies = True
+def test_denied_copy_is_reported_with_the_fix(prod: FakeS3, promotion: dict[str, Any]) -> None:
+    def deny(_: object) -> None:
+        raise client_error("CreateMultipartUpload", "AccessDenied")
+
+    prod.hooks["CreateMultipartUpload"] = deny
     with pytest.raises(NotDelivered, match="deliver by the workflow, or without FROM_STAGE"):
-        promote_archive(KEY, **buckets)
+        promote_archive(KEY, **promotion)

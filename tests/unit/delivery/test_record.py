@@ -10,7 +10,6 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from delivery.bucket import ArchiveBucket
 from delivery.deliver import refuse_older_release, require_delivered_release
 from delivery.deploy import StageDeployment
 from delivery.errors import (
@@ -23,6 +22,7 @@ from delivery.errors import (
 from delivery.record import History
 from endpoint_client import EndpointError
 from plan import stage_record
+from plan.archives import ArchiveReplaced
 from plan.stage_record import DELIVER, MAX_RELEASES, ROLLBACK, Deliveries, DeliveryOutcome, Event
 from release.artefact import ReleaseArtefact
 from tests.unit.delivery.fakes import FakeAws
@@ -41,7 +41,7 @@ def s3() -> FakeS3:
 
 @pytest.fixture
 def history(s3: FakeS3) -> History:
-    return History("prod", lambda: ArchiveBucket(s3.client, "bucket"))
+    return History("prod", lambda: s3.bucket)
 
 
 @pytest.fixture
@@ -171,6 +171,7 @@ def end_delivery(
         (RollbackFailed("no"), DeliveryOutcome.WRONG),
         (ChangedByHand("no"), DeliveryOutcome.CHANGED_BY_HAND),
         (Unfinished("no"), DeliveryOutcome.UNFINISHED),
+        (ArchiveReplaced("b", "a.tar.gz", "A-1", "B-1"), DeliveryOutcome.FAILED),
         (EndpointError("no"), DeliveryOutcome.FAILED),
         (client_error("ListStacks", "AccessDenied"), DeliveryOutcome.FAILED),
         (EndpointConnectionError(endpoint_url="ssm"), DeliveryOutcome.FAILED),

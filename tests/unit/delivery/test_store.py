@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from delivery.bucket import ArchiveBucket
 from delivery.errors import NotDelivered
 from delivery.store import FILES, fetch_release, save_release, stored_release
+from plan.archives import ArchiveBucket
 from release.artefact import FILE, InvalidRelease, ReleaseArtefact
 from tests.unit.model_build.fakes import FakeS3
 from tests.unit.release.test_artefact import ASSET, TEMPLATE, write_release
@@ -20,7 +20,7 @@ def s3() -> FakeS3:
 
 @pytest.fixture
 def bucket(s3: FakeS3) -> ArchiveBucket:
-    return ArchiveBucket(s3.client, "bucket")
+    return s3.bucket
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The programs of docs/client.md."""
 
 import asyncio
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.modules import load_module
 from tests.unit.endpoint_client.conftest import BINARY, Response
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -43,12 +43,7 @@ def example(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     aws.invoke = return_vectors
-    spec = importlib.util.spec_from_file_location(request.param, EXAMPLES / f"{request.param}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(EXAMPLES / f"{request.param}.py")
 
 
 @pytest.mark.parametrize("example", ["client_lambda"], indirect=True)

@@ -12,7 +12,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import SSLError
 
-from endpoint_client import EndpointClient, NotSent
+from endpoint_client import EndpointClient, NotSent, _catalog
 from tests.unit.endpoint_client.conftest import (
     CLIENT_OPTIONS,
     TABLE,
@@ -85,6 +85,7 @@ def test_ca_bundle_is_configured_as_for_boto3(
         monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     elif setting:
         monkeypatch.setenv(setting, str(certificate))
+    monkeypatch.setattr(_catalog, "LOOK_UP_ATTEMPTS", 1)
     assert boto3_trusts_the_server() == bool(setting)
     with EndpointClient(**CLIENT_OPTIONS, session=new_session()) as client:
         if setting:

@@ -5,6 +5,7 @@ import io
 import itertools
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +17,7 @@ from model_build.engines.accepted_results import FolderResultStore
 from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
 from model_build.export.step import StepContext
+from plan.archives import ArchiveBucket
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -75,7 +77,7 @@ class _Paginator:
 
 
 class FakeS3:
-    """S3 client with one bucket `bucket`, for the operations that model_build calls.
+    """S3 client with one bucket, for the operations that model_build calls.
 
     `objects` maps keys to objects, `unfinished` upload IDs to multipart uploads that were neither
     completed nor aborted; `calls` has the names of the operations in order. `hooks` maps the name
@@ -83,11 +85,8 @@ class FakeS3:
     raise, or write an object as a concurrent client would.
     """
 
-    class exceptions:  # noqa: N801
-        class NoSuchKey(ClientError):
-            pass
-
-    def __init__(self) -> None:
+    def __init__(self, name: str = "bucket") -> None:
+        self.name = name
         self.objects: dict[str, dict[str, Any]] = {}
         self.unfinished: dict[str, dict[str, Any]] = {}
         self.calls: list[str] = []
@@ -98,6 +97,11 @@ class FakeS3:
     def client(self) -> "S3Client":
         """Return the fake with the type of the boto3 client."""
         return cast("S3Client", self)
+
+    @property
+    def bucket(self) -> ArchiveBucket:
+        """Return the bucket."""
+        return ArchiveBucket(self.client, self.name)
 
     def create_multipart_upload(self, **request: Any) -> dict[str, Any]:
         self._record("CreateMultipartUpload", request)
@@ -162,7 +166,7 @@ class FakeS3:
     def get_object(self, **request: Any) -> dict[str, Any]:
         self._record("GetObject", request)
         if request["Key"] not in self.objects:
-            raise self.exceptions.NoSuchKey({"Error": {"Code": "NoSuchKey"}}, "GetObject")
+            raise client_error("GetObject", "NoSuchKey")
         body: bytes = self.objects[request["Key"]]["Body"]
         return {"Body": StreamingBody(io.BytesIO(body), len(body))}
 
@@ -192,7 +196,11 @@ class FakeS3:
         }[operation]
 
     def _list_objects(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        return [{"Key": key} for key in sorted(self.objects) if key.startswith(request["Prefix"])]
+        return [
+            {"Key": key, "LastModified": datetime.now(UTC)}
+            for key in sorted(self.objects)
+            if key.startswith(request["Prefix"])
+        ]
 
     def _list_multipart_uploads(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         self._record("ListMultipartUploads", request)
@@ -203,7 +211,7 @@ class FakeS3:
         ]
 
     def _record(self, operation: str, request: dict[str, Any]) -> None:
-        assert request["Bucket"] == "bucket"
+        assert request["Bucket"] == self.name
         self.calls.append(operation)
         if operation in self.hooks:
             self.hooks[operation](request)

@@ -6,10 +6,16 @@ from unittest.mock import Mock
 
 import pytest
 
-from model_build import BuildTarget, ModelNotFound, ModelSource, RepositoryInvalid, plan_model
+from model_build import (
+    BuildTarget,
+    ModelNotFound,
+    ModelSource,
+    RepositoryInvalid,
+    checks,
+    plan_model,
+)
 from model_build.build import build
 from model_build.publishing import sources
-from model_build.repository import Repository
 from model_build.source import ModelFolder, Models
 from platform_facts.rules.checked_yaml import InvalidFile
 from tests.unit.model_build.conftest import MODEL, WriteFiles
@@ -148,12 +154,12 @@ def test_each_distinct_code_is_checked_once(
             **{f"{name}.py": "" for name in "ab"},
         },
     )
-    read = Mock(side_effect=Repository.read)
-    monkeypatch.setattr(Repository, "read", read)
+    rules = Mock(side_effect=checks.rules_for_source)
+    monkeypatch.setattr(checks, "rules_for_source", rules)
     for model in ModelFolder(fleet).models():
         with pytest.raises(RepositoryInvalid, match="makes a file for the onnxruntime backend"):
             plan_model(model)
-    assert read.call_count == 2
+    assert rules.call_count == 2
     before = digests(fleet)
     (fleet / "a.py").write_text("# changed")
     changes = [name for name, digest in digests(fleet).items() if digest != before[name]]
@@ -180,7 +186,7 @@ def test_build_of_a_row_has_only_its_files_and_its_source_has_its_digest(
             for path in finished.folder.rglob("*")
             if path.is_file()
         }
-        stored = sources.store_source(s3.client, finished, bucket="bucket")
+        stored = sources.store_source(s3.bucket, finished)
     assert files.pop("score/config.pbtxt")
     assert files == {"score/1/model.py": MODEL, "score/1/weights.json": "[1]"}
     assert (stored.model, stored.alternative) == ("fleet-acme", "acme")

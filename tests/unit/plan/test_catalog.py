@@ -20,14 +20,14 @@ def _entry(version: str, model: str = "minilm") -> dict[str, Any]:
 
 
 def test_entries_of_an_endpoint_are_read_from_every_batch(catalog: Catalog) -> None:
-    names = [f"model-{number:03}" for number in range(150)]
+    names = [f"model-{number:03}" for number in range(101)]
     for name in names:
         write_entry(catalog, _entry("1", name))
     write_entry(Catalog(catalog.dynamodb, "dev", "text-2"), _entry("1"))
     revisions = catalog.current()
     assert [revision.entry for revision in revisions.values()] == [_entry("1", n) for n in names]
     assert catalog.endpoint_name() == "dev-text-g5"
-    assert len([*listed(catalog.dynamodb, "dev")]) == 151
+    assert len([*listed(catalog.dynamodb, "dev")]) == 102
 
 
 def test_item_in_the_index_of_another_endpoint_is_ignored(catalog: Catalog) -> None:

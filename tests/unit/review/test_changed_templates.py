@@ -10,7 +10,7 @@ from review.comparison import Comparison
 from review.dangers import dangers
 from review.endpoint_changes import endpoint_changes
 from review.money import cost_changes
-from review.template_changes import notes
+from review.template_changes import Note, notes
 from tests.unit.plan.plans import make_endpoint
 from tests.unit.review.edits import PROD, Edit, add, compare, drop, plan_of, put, together
 from tests.unit.review.resources import RESOURCES
@@ -72,6 +72,14 @@ def role(*statements: dict[str, Any]) -> dict[str, Any]:
             "Policies": [{"PolicyDocument": {"Statement": [*statements]}}],
         },
     }
+
+
+def auditors() -> dict[str, Any]:
+    """Return a role that another account may assume."""
+    new_role = role(statement("s3:GetObject", "arn:aws:s3:::models/*"))
+    trust = new_role["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]
+    trust["Principal"] = {"AWS": arn("iam", "root")}
+    return new_role
 
 
 def base_resources() -> dict[str, Any]:
@@ -176,6 +184,10 @@ def base_resources() -> dict[str, Any]:
             "Properties": {"Endpoint": "prod-text", "Archives": ["minilm-1.tar.gz"]},
         },
         "Check": {"Type": "Custom::TritonUpdateCheck", "Properties": {"Endpoint": "prod-text"}},
+        "Budget": {
+            "Type": "AWS::Budgets::Budget",
+            "Properties": {"Budget": {"BudgetLimit": {"Amount": 100, "Unit": "USD"}}},
+        },
     }  # fmt: skip
 
 
@@ -187,8 +199,9 @@ def review(edit: Edit, **plan: Any) -> tuple[list[str], str]:
     before, after = base_resources(), base_resources()
     edit(after)
     comparison = compare(before, after, plan_after=PROD.model_copy(update=plan))
-    texts = [endpoint.sentence for endpoint in endpoint_changes(comparison)]
-    texts += [*notes(comparison), *map(str, cost_changes(comparison))]
+    texts = [clause for change in endpoint_changes(comparison) for clause in change.clauses]
+    texts += [clause for note in notes(comparison) for clause in note.clauses]
+    texts += map(str, cost_changes(comparison))
     messages = [
         f"{danger.rule}: {danger.message} {danger.details}" for danger in dangers(comparison)
     ]
@@ -218,7 +231,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     # AWS's defaults
     "VPC endpoint policy removed": (
         drop("Gateway", "PolicyDocument"),
-        "widened_access: anyone in the VPC may now * on Gateway",
+        "widened_access: anyone in the VPC may now * on every resource (*)",
     ),
     "key policy removed": (
         drop("Key", "KeyPolicy"),
@@ -236,7 +249,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     # policies
     "NotAction": (
         put(*STATEMENT, {"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}),
-        "widened_access: Role may now everything except iam:* on *",
+        "widened_access: Role may now everything except iam:* on every resource (*)",
     ),
     "NotResource": (
         put(*STATEMENT, {"Effect": "Allow", "Action": "s3:GetObject", "NotResource": "a"}),
@@ -246,7 +259,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Gateway", "PolicyDocument", "Statement", 0, {
             "Effect": "Allow", "Action": "s3:*", "Resource": "*",
             "NotPrincipal": {"AWS": arn("iam", "root")}}),
-        "widened_access: anyone in the VPC may now s3:* on Gateway",
+        "widened_access: anyone in the VPC may now s3:* on every resource (*)",
     ),
     "condition value changed": (
         put(*STATEMENT, "Condition", {"StringLike": {"s3:prefix": ["other/*"]}}),
@@ -269,6 +282,10 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "canary replaced by linear steps without a wait": (
         put(*ROUTING, LINEAR),
         "shrunk_protection: ... TrafficRoutingConfiguration.WaitIntervalInSeconds: 600 s -> 0 s",
+    ),
+    "greater canary": (
+        put(*ROUTING, "CanarySize", "Value", 60),
+        "lost_rollback: ... before an alarm can go off: ... CanarySize.Value: 10 -> 60",
     ),
     "instance counts no longer retained": (
         put("Endpoint", "RetainAllVariantProperties", False),
@@ -293,13 +310,13 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "ingress from the internet in two halves": (
         put("Group", "SecurityGroupIngress", [{"CidrIp": "0.0.0.0/1"}, {"CidrIp": "128.0.0.0/1"}]),
-        "public_exposure: ... the security group admits the public network 0.0.0.0/1",
+        "public_exposure: ... admits the public network 0.0.0.0/1",
     ),
     "shadow variant": (
         put("Config", "ShadowProductionVariants", [{
             "VariantName": "Shadow", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 2,
             "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}]),
-        "unknown_resources: ... no stack has the property ShadowProductionVariants",
+        "unknown_resources: ... no stack has this property: ShadowProductionVariants",
     ),
     "SSM access to instances": (
         put(*VARIANT, "EnableSSMAccess", True),
@@ -307,7 +324,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "update guard deleted": (
         drop("Guard"),
-        "replaced_resources: Custom::TritonUpdateGuard Guard is deleted",
+        "replaced_resources: Custom::TritonUpdateGuard prod-text/Guard: deleted",
     ),
     "threshold raised": (
         put("Latency", "Threshold", 5_000_000),
@@ -329,6 +346,26 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "subscription deleted": (
         drop("Subscription"),
         "silenced_alarms: ... email a@example.com is no longer notified by Topic",
+    ),
+    "budget deleted": (
+        drop("Budget"),
+        "lost_alarms: ... the budget of 100 USD is deleted: nobody is notified of the costs",
+    ),
+    "topic renamed": (
+        put("Topic", "TopicName", "on-call"),
+        "replaced_resources: AWS::SNS::Topic prod-text/Topic: replaced (TopicName: ... -> on-call)",
+    ),
+    "subscription to a renamed topic": (
+        put("Topic", "TopicName", "on-call"),
+        "silenced_alarms: ... email a@example.com is not notified until it confirms",
+    ),
+    "models in another bucket": (
+        put("Archive", "Bucket", {"Ref": "RetainedBucket"}),
+        "every model is built again, in another bucket: ... (Bucket: Bucket -> RetainedBucket)",
+    ),
+    "role that another account may assume": (
+        add(Auditors=auditors()),
+        "root may sts:AssumeRole on Auditors; Auditors may s3:GetObject on arn:aws:s3:::models/*",
     ),
     "metric changed": (
         put("Latency", "MetricName", "Other"),
@@ -422,9 +459,57 @@ def test_harmless_change(title: str) -> None:
     assert [message for message in messages if not message.startswith("reduced_protection")] == []
 
 
+def test_new_resource_is_told_with_its_safe_values() -> None:
+    block = dict.fromkeys(("BlockPublicAcls", "RestrictPublicBuckets"), True)
+    bucket = {
+        "Type": "AWS::S3::Bucket",
+        "Properties": {"PublicAccessBlockConfiguration": block},
+        "DeletionPolicy": "Retain",
+    }
+    secure = {
+        "Effect": "Deny",
+        "Action": "s3:*",
+        "Resource": "*",
+        "Principal": "*",
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
+    policy = {
+        "Type": "AWS::S3::BucketPolicy",
+        "Properties": {"Bucket": {"Ref": "New"}, "PolicyDocument": {"Statement": [secure]}},
+    }
+    messages, text = review(add(New=bucket, NewPolicy=policy))
+    assert messages == []
+    assert (
+        "AWS::S3::Bucket New created with blocked public access, access by TLS only, retention "
+        "after its stack, without versions, access logs, encryption by a key of KMS"
+    ) in text
+
+
 def test_disabled_data_capture_does_not_report_its_key() -> None:
     (danger,) = review(drop("Config", "DataCaptureConfig"))[0]
     assert danger.startswith("lost_logging")
+
+
+def test_policy_in_a_joined_text_is_compared() -> None:
+    text = '{"Statement": {"Effect": "Allow", "Action": "logs:Get", "Principal": "*", "Resource": "'
+    document = {"Fn::Join": ["", [text, {"Ref": "AWS::Region"}, '"}}']]}
+    kind = {"Type": "AWS::Logs::ResourcePolicy", "Properties": {"PolicyDocument": document}}
+    after = {**base_resources(), "Policy2": kind}
+    messages = [danger.message for danger in dangers(compare(base_resources(), after))]
+    assert "anyone may logs:Get on ${AWS::Region}" in messages
+
+
+def test_only_new_exceptions_of_a_denial_are_told() -> None:
+    def denying(*excepted: str) -> dict[str, Any]:
+        denial = {"Effect": "Deny", "Action": "s3:PutObject", "Principal": "*"}
+        policy = {"Statement": [{**denial, "NotResource": [f"b/{name}/*" for name in excepted]}]}
+        resources = base_resources()
+        resources["BucketPolicy"]["Properties"]["PolicyDocument"] = policy
+        return resources
+
+    (danger,) = dangers(compare(denying("a"), denying("a", "a/b", "c")))
+    assert danger.message == "anyone is no longer denied s3:PutObject on b/c/*"
+    assert dangers(compare(denying("a", "c"), denying("a"))) == []
 
 
 def test_role_may_write_captured_data() -> None:
@@ -484,6 +569,22 @@ def test_access_to_a_renamed_resource_is_not_new() -> None:
     assert [danger.rule for danger in dangers(compare(before, after))] == ["widened_access"]
 
 
+@pytest.mark.parametrize("is_imported", [True, False])
+def test_removed_export(*, is_imported: bool) -> None:
+    topic = {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {}}}
+    export = {"Outputs": {"A": {"Value": "a", "Export": {"Name": "prod-models:A"}}}}
+    user = {"Type": "AWS::SNS::Topic", "Properties": {
+        "TopicName": {"Fn::ImportValue": "prod-models:A"} if is_imported else "a"}}  # fmt: skip
+    users: Template = {"Resources": {"User": user}}
+    before: dict[str, Template] = {"prod-models": {"Resources": topic, **export}, "prod-a": users}
+    after: dict[str, Template] = {"prod-models": {"Resources": topic}, "prod-a": users}
+    plan = plan_of(endpoints={})
+    messages = [danger.message for danger in dangers(Comparison("prod", before, after, plan, plan))]
+    text = "prod-models: the update fails: prod-a import exports that it removes: prod-models:A. "
+    text += "First deploy a version that keeps them (export_value)"
+    assert messages == ([text] if is_imported else [])
+
+
 def test_changed_export_has_both_values() -> None:
     def template(value: str, name: str) -> Template:
         topic = {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": value}}
@@ -494,16 +595,16 @@ def test_changed_export_has_both_values() -> None:
     plan = plan_of(endpoints={})
     before, after = template("arn:aws:kms:a", "Old"), template("arn:aws:kms:b", "New")
     comparison = Comparison("prod", {"prod-models": before}, {"prod-models": after}, plan, plan)
-    (line,) = notes(comparison)
-    assert "Outputs ExportsOutputRefKey: arn:aws:kms:a -> arn:aws:kms:b" in line
-    assert line.count("exports added or removed") == 1
+    (note,) = notes(comparison)
+    assert "Outputs ExportsOutputRefKey: arn:aws:kms:a -> arn:aws:kms:b" in note.clauses
+    assert note.clauses.count("exports added or removed") == 1
 
 
 @pytest.mark.parametrize(
     ("actions", "ending"),
     [
         (["s3:GetObject", "s3:PutObject"], "changed: policies in other words, with equal access"),
-        (["s3:GetObject"], "anyone in the VPC may no longer s3:PutObject on Gateway"),
+        (["s3:GetObject"], "anyone in the VPC may no longer s3:PutObject on every resource (*)"),
     ],
 )
 def test_policy_in_other_words_is_told_as_such(actions: list[str], ending: str) -> None:
@@ -515,8 +616,8 @@ def test_policy_in_other_words_is_told_as_such(actions: list[str], ending: str) 
     after = template(*(statement(action, Principal="*") for action in actions))
     plan = plan_of(endpoints={})
     comparison = Comparison("prod", {"prod-network": before}, {"prod-network": after}, plan, plan)
-    (line,) = notes(comparison)
-    assert line.endswith(ending)
+    (note,) = notes(comparison)
+    assert note.clauses[-1].endswith(ending)
 
 
 def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
@@ -532,5 +633,5 @@ def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
 
     plan = plan_of(endpoints={})
     before, after = ({"prod-network": template(account)} for account in ("1", ["1"]))
-    (line,) = notes(Comparison("prod", before, after, plan, plan))
-    assert line == "**prod-network**: in other words, which change no resource"
+    (note,) = notes(Comparison("prod", before, after, plan, plan))
+    assert note == Note("prod-network", ["in other words, which change no resource"])

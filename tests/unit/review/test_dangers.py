@@ -101,14 +101,14 @@ def test_incomplete_acknowledgement_is_invalid(tmp_path: Path, acknowledgement_f
     ]
 
 
-def test_difference_from_the_plan_is_a_detail_of_the_danger_of_its_resource() -> None:
+def test_difference_from_the_plan_is_a_consequence_of_the_danger_of_its_resource() -> None:
     alarm = Danger("prod-text.Monitoring/Disk", "the alarm is silent", "silenced_alarms")
     mismatch, other = (
         Danger(f"prod-text.{name}", name, "plan_mismatches", resource=f"prod-text.{name}")
         for name in ("Monitoring/Disk", "Monitoring/Memory")
     )
     merged = merge_explained([mismatch, alarm, other])
-    assert [(danger.message, danger.details) for danger in merged] == [
+    assert [(danger.message, danger.consequences) for danger in merged] == [
         ("the alarm is silent", ("Monitoring/Disk",)),
         ("Monitoring/Memory", ()),
     ]

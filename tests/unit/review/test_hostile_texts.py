@@ -20,6 +20,7 @@ from review.money import CostChange
 from review.output_files import INCOMPLETE, write_outputs
 from review.report import ChangeReport, Gap
 from review.stack_differences import StackDifference
+from review.template_changes import Note
 from tests.unit.review.test_outputs import COST, REPORT, STAGE
 
 ATTACKS = [
@@ -57,7 +58,9 @@ class Elements(HTMLParser):
 
 def hostile_report(text: str) -> ChangeReport:
     """Return a report whose string fields are all `text`."""
-    danger = Danger(text, text, rule="lost_alarms", stage=text, details=(text,))
+    danger = Danger(
+        text, text, rule="lost_alarms", stage=text, details=(text,), consequences=(text,)
+    )
     acknowledgement = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
     model = ModelChange(
         endpoint=text, model=text, state="rebuilt", targets=(text,), breaking_changes=(text,)
@@ -66,12 +69,14 @@ def hostile_report(text: str) -> ChangeReport:
     stage = replace(
         STAGE,
         stage=text,
-        endpoints=(EndpointChange(text, "new", text), EndpointChange(text, "unchanged", text)),
-        notes=(text,),
+        endpoints=(
+            EndpointChange(text, "new", (text,)),
+            EndpointChange(text, "unchanged", (text,)),
+        ),
+        notes=(Note(text, (text,)),),
         dangers=(danger, replace(danger, acknowledgement=acknowledgement)),
         models=(model,),
         costs=(CostChange(endpoint=text, before=COST, after=None, keeps_running=True),),
-        access=(text,),
         stacks=(StackDifference(text, stack.changes, f"{text}\n````\n{text}"),),
     )
     return replace(
@@ -124,7 +129,7 @@ def test_any_report_fits_into_a_comment(text: str, count: int, has_many_details:
     report = hostile_report(text)
     stage = report.stages[0]
     details = tuple(f"{text}{number}" for number in range(count if has_many_details else 1))
-    danger = Danger(text, text, rule="lost_alarms", stage=text, details=details)
+    danger = Danger(text, text, rule="lost_alarms", stage=text, consequences=details)
     dangers = tuple(replace(danger, message=f"{text}{number}") for number in range(count))
     large_stage = replace(
         stage,
@@ -132,7 +137,6 @@ def test_any_report_fits_into_a_comment(text: str, count: int, has_many_details:
         notes=stage.notes * count,
         models=stage.models * count,
         costs=stage.costs * count,
-        access=stage.access * count,
         stacks=stage.stacks * count,
         endpoints=stage.endpoints * count,
     )

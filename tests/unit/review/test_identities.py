@@ -122,10 +122,24 @@ def test_second_policy_beside_an_unchanged_one(resource: dict[str, Any]) -> None
     assert "each replaces what the other has set" in message
 
 
-def test_parameter_moves_to_another_stack() -> None:
-    (message,) = shared({"Old": PARAMETER}, {"New": PARAMETER}, other_stack=True)
+IMPORT = {"Fn::ImportValue": "prod-text:ExportsOutputRefRoleA"}
+
+
+@pytest.mark.parametrize(
+    ("resource", "importing", "effect"),
+    [
+        (PARAMETER, {}, "if prod-text is updated first, prod-text deletes it with what it"),
+        (PARAMETER, {"R": {**ROLE, "Properties": {"Path": IMPORT}}},
+         "prod-text is updated first, as prod-models imports its exports: prod-text deletes it"),
+        ({**PARAMETER, "DeletionPolicy": "Retain"}, {}, "prod-text keeps it (DeletionPolicy), so"),
+    ],
+)  # fmt: skip
+def test_parameter_moves_to_another_stack(
+    resource: dict[str, Any], importing: dict[str, Any], effect: str
+) -> None:
+    (message,) = shared({"Old": resource}, {"New": resource, **importing}, other_stack=True)
     assert "prod-models/New" in message
-    assert "the name exists: the update fails" in message
+    assert f": {effect}" in message
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from review.stage_review import StageReview
 
 COST = Cost(minimum=1000, maximum=5000)
 UNPRICED = Cost(minimum=None, maximum=None, missing_prices=("ml.g6.xlarge in us-east-1",))
-UNCHANGED_ENDPOINT = EndpointChange("prod-vision", "unchanged", "**prod-vision**: no change")
+UNCHANGED_ENDPOINT = EndpointChange("prod-vision", "unchanged", ("no change",))
 CHANGE = ResourceChange(
     stack="prod-text",
     id="Entry",
@@ -42,7 +42,7 @@ ACKNOWLEDGEMENT = Acknowledgement(
 )
 STAGE = StageReview(
     stage="prod",
-    endpoints=(EndpointChange("prod-text", "changed", "**prod-text**: updated in place"),),
+    endpoints=(EndpointChange("prod-text", "changed", ("updated in place",)),),
     dangers=(
         danger("prod-text.A", "prod-text loses the alarm A"),
         danger("prod-text", "no rollback", "lost_rollback", acknowledgement=ACKNOWLEDGEMENT),
@@ -60,7 +60,6 @@ STAGE = StageReview(
             endpoint="prod-text", before=Cost(minimum=2056.2, maximum=10281.3), after=UNPRICED
         ),
     ),
-    access=("Role may s3:GetObject on Bucket",),
     stacks=(StackDifference("prod-text", (CHANGE,), "[~] Entry\n" * 5000),),
 )
 REPORT = ChangeReport(

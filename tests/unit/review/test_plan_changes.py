@@ -105,12 +105,19 @@ def test_schedules_that_raise_the_limit_again_are_no_danger() -> None:
         ({"max_rps": 600.0, "gpu_percent": 70.0}, "max_rps: 60 -> 600"),
         ({"max_rps": 60.0}, "gpu_percent: 70 -> none"),
         ({"max_rps": 90.0, "gpu_percent": 80.0}, ""),
+        (
+            {"max_rps": 60.0, "gpu_percent": 70.0, "scale_out_cooldown_seconds": 600},
+            "scale_out_cooldown_seconds: 60 -> 600",
+        ),
     ],
 )
 def test_weaker_targets_of_scaling_are_a_danger(scaling: dict[str, float], text: str) -> None:
     before, after = (
         with_endpoint(settings={"scaling": {"min_count": 2, "max_count": 10, **targets}})
-        for targets in ({"max_rps": 60.0, "gpu_percent": 70.0}, scaling)
+        for targets in (
+            {"max_rps": 60.0, "gpu_percent": 70.0, "scale_out_cooldown_seconds": 60},
+            scaling,
+        )
     )
     result = dangers(compare(RESOURCES, RESOURCES, plan_before=before, plan_after=after))
     messages = [danger.message for danger in result if danger.rule == "lost_scaling"]
@@ -124,9 +131,9 @@ def test_settings_are_told_with_both_values() -> None:
     (change,) = endpoint_changes(
         compare(RESOURCES, RESOURCES, plan_before=before, plan_after=after)
     )
-    assert (change.state, change.sentence) == (
+    assert (change.state, change.clauses) == (
         "changed",
-        "**prod-text**: no change; scaling.gpu_percent: 60 -> 70",
+        ("no change", "scaling.gpu_percent: 60 -> 70"),
     )
 
 
@@ -134,7 +141,7 @@ def test_image_of_ones_own_is_told() -> None:
     images = [f"111111111111.dkr.ecr.us-east-1.amazonaws.com/triton@sha256:{d * 64}" for d in "ab"]
     plans = [with_endpoint(settings={"image": {"uri": image}}) for image in images]
     sentences = [
-        change.sentence
+        "; ".join(change.clauses)
         for before in (plan_of(endpoints={}), PROD, plans[0])
         for change in endpoint_changes(
             compare(RESOURCES, RESOURCES, plan_before=before, plan_after=plans[1])

@@ -244,6 +244,17 @@ def test_changed_property(
     assert len(rule_messages(rule, *sides, stack="prod-models")) == count
 
 
+def test_protection_that_moves_within_a_table_of_another_type_is_kept() -> None:
+    protection = {"DeletionProtectionEnabled": True}
+    before = resource("AWS::DynamoDB::Table", **protection)
+    for replica, count in ((protection, 0), ({"DeletionProtectionEnabled": False}, 1)):
+        after = resource("AWS::DynamoDB::GlobalTable", Replicas=[replica])
+        messages = rule_messages("lost_safeguards", before, after, stack="prod-models")
+        assert len(messages) == count
+    (message,) = rule_messages("replaced_resources", before, after, stack="prod-models")
+    assert message.endswith("refuses: AWS::DynamoDB::Table -> AWS::DynamoDB::GlobalTable")
+
+
 @pytest.mark.parametrize(
     ("rule", "kind", "properties"),
     [
@@ -321,6 +332,7 @@ MONTH = 1.4 * 2 * 730
         (MONTH - 1, MONTH - 1, 2, False),  # already above, and does not rise
         (MONTH - 1, MONTH - 1, 3, True),
         (MONTH - 1, MONTH - 2, 2, True),
+        (MONTH + 1, 6 * MONTH, 2, True),
     ],
 )
 def test_over_budget(old_limit: float | None, limit: float, count: int, is_danger: bool) -> None:

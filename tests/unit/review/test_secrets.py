@@ -9,7 +9,8 @@ from release.assemblies import SynthesisedCheckout
 from release.checkout import GitCheckout
 from review.change_review import review_change
 from review.output_files import JSON, MARKDOWN, write_outputs
-from review.secrets import RULE, masked
+from review.secrets import RULE, masked, parts_to_mask
+from review.template_changes import Note
 from tests.unit.conftest import commit
 from tests.unit.review.conftest import PROD, write_file
 from tests.unit.review.resources import RESOURCES
@@ -41,6 +42,7 @@ HARMLESS = {
     "stages/prod.yaml": f"digest: sha256:{DIGEST}\nrole: arn:aws:iam::111111111111:role/secret\n",
     "models/m/recipe.yaml": f"files: {{ tokenizer.json: {DIGEST} }}\n",
     "requirements.txt": f"six==1.17.0 --hash=sha256:{DIGEST}\n",
+    "docs/leaks.md": "AKIAIOSFODNN7EXAMPLE: wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n",
     "cdk.json": '{"context": {"core:checkSecretUsage": true}}',
 }
 
@@ -120,6 +122,17 @@ def test_logical_id_is_not_a_secret(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_part_of_a_cut_secret_is_masked() -> None:
-    secrets = frozenset({PASSWORD})
+    secrets = parts_to_mask([PASSWORD], "a text of the base")
     assert masked({"a": ["x hunter2&s… hunter"]}, secrets) == {"a": ["x <secret>… hunter"]}
     assert masked(f"{PASSWORD}, {PASSWORD}", secrets) == "<secret>, <secret>"
+    assert masked(Note("prod", [PASSWORD]), secrets) == Note("prod", ["<secret>"])
+
+
+def test_word_of_the_base_in_a_secret_is_not_masked_elsewhere() -> None:
+    secrets = parts_to_mask(["Endpoint-x9!kq"], "prod-text/Endpoint/Role")
+    assert masked("Endpoint: Endpoint-x9!kq", secrets) == "Endpoint: <secret>"
+
+
+def test_host_of_a_webhook_is_not_masked() -> None:
+    url = "https://hooks.slack.com/services/T0VNT61W11U/vodZqvzBTlUUIpRB6W"
+    assert masked(url, parts_to_mask([url], "")) == "https://hooks.slack.com/<secret>"

@@ -99,7 +99,7 @@ def test_output_with_a_new_target_is_a_danger() -> None:
     outputs = {"Bucket": {"Value": "arn:aws:s3:::evil", "Export": {"Name": "a"}}}
     after = {"prod-models": {"Resources": RESOURCES, "Outputs": outputs}}
     (danger,) = foreign_targets(Comparison("prod", before, after, PROD, PROD))
-    assert danger.message.startswith("prod-models: output Bucket refers to the bucket evil")
+    assert danger.message.startswith("prod-models: output Bucket: refers to the bucket evil")
 
 
 def test_new_stage_has_nothing_to_compare_with() -> None:

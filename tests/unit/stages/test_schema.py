@@ -20,7 +20,14 @@ endpoints:
 
 IMAGE = f"123456789012.dkr.ecr.us-west-1.amazonaws.com/tensorrt@sha256:{'0' * 64}"
 
+OWN_IMAGE = f"image: {{ uri: '{IMAGE.replace('us-west-1', 'us-east-1')}' }}"
+
 PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\n"
+TOPIC_IN_CHINA = "arn:aws-cn:sns:us-east-1:111122223333:alarms"
+
+VPC = "vpc_id: vpc-0123456789abcdef0"
+SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
+ARN = "arn:aws:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
 
 
 def test_defaults_are_those_of_a_trial_stage(load: Load) -> None:
@@ -180,7 +187,23 @@ def test_malformed_value_is_an_error_at_its_line(
          "notify.topics.0: 'on-call' is not the ARN of an SNS topic"),
         (f'gpu_build_images: {{ "25.09": "{IMAGE}" }}',
          "gpu_build_images.25.09: the image is in another region than us-east-1: copy it there"),
-
+        (f"    instance_count: 2\nproduction: true\nnotify: {{ topics: [{TOPIC_IN_CHINA}] }}",
+         f"notify.topics: {TOPIC_IN_CHINA} is not an ARN of us-east-1: write arn:aws:..."),
+        # The instances reach only S3; the behaviour of the metrics agent is unknown then.
+        ("    publish_metrics: true\nprivate_network: true",
+         "publish_metrics: instances in the"),
+        (f"private_network: true\nexisting: {{ {VPC}, subnet_ids: [{', '.join(SUBNETS)}] }}",
+         "private_network: existing.vpc_id is a VPC already: remove one of them"),
+        ("    data_capture: { keep_days: 3 }\nexisting: { capture_bucket: records }",
+         "data_capture.keep_days: the lifecycle rules of records decide about deletion: remove it"),
+        # The image
+        (f"    hosting: single-model\n    image: {{ uri: '{IMAGE}' }}",
+         "image.uri: the image is in another region than us-east-1: copy it there"),
+        ("    hosting: single-model\n    image: { uri: 'nvcr.io/nvidia/tritonserver:25.09' }",
+         "image.uri: 'nvcr.io/nvidia/tritonserver:25.09'"),
+        (f"    {OWN_IMAGE}",
+         "image: ml.g5.xlarge has a GPU, and a multi-model endpoint with GPUs runs only AWS's "
+         "image"),
     ],
 )  # fmt: skip
 def test_invalid_setting_is_an_error_at_its_key(
@@ -235,20 +258,6 @@ def test_tensorflow_version_is_one_of_the_release(
     assert problems(text) == [f"{key}: release {release} {message}"]
 
 
-def test_private_network_cannot_publish_triton_metrics(problems: Problems, load: Load) -> None:
-    # The instances reach only S3; the behaviour of the metrics agent is unknown then.
-    publishing = f"{VALID}    publish_metrics: true\n"
-    assert load(publishing)
-    (problem,) = problems(f"private_network: true\n{publishing}")
-    assert problem.startswith("prod.yaml:8: endpoints.text.publish_metrics: instances in the")
-
-
-def test_schedules_are_enough_for_scaling(load: Load) -> None:
-    schedules = "{ night: { at: rate(1 day), min_count: 1, max_count: 2 } }"
-    text = f"{VALID}    scaling: {{ min_count: 1, max_count: 2, schedules: {schedules} }}\n"
-    assert load(text).endpoints["text"].scaling
-
-
 @pytest.mark.parametrize(
     ("settings", "key"),
     [
@@ -282,11 +291,6 @@ def test_production_endpoint_needs_two_instances(
 def test_invalid_delivery_repository_is_an_error(problems: Problems, repository: str) -> None:
     (problem,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + VALID)
     assert problem.startswith(f"prod.yaml:1: delivery.repository: '{repository}' is not a")
-
-
-VPC = "vpc_id: vpc-0123456789abcdef0"
-SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
-ARN = "arn:aws:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
 
 
 @pytest.mark.parametrize(
@@ -341,56 +345,6 @@ def test_key_and_role_of_two_accounts_need_the_account(load: Load, problems: Pro
         "999988887777: write account, or a key of the role's account"
     ]
     assert load(f'{VALID}{existing}account: "999988887777"\n').account == "999988887777"
-
-
-def test_topic_of_another_partition_is_an_error(problems: Problems) -> None:
-    topic = "arn:aws-cn:sns:us-east-1:111122223333:alarms"
-    text = PRODUCTION.replace("email: [team@company.com]", f"topics: [{topic}]")
-    assert f"{topic} is not an ARN of us-east-1: write arn:aws:..." in "".join(
-        problems(f"{VALID}{text}")
-    )
-
-
-def test_existing_vpc_excludes_a_private_network(problems: Problems) -> None:
-    existing = f"existing: {{ {VPC}, subnet_ids: [{', '.join(SUBNETS)}] }}\n"
-    assert problems(f"{VALID}private_network: true\n{existing}") == [
-        "prod.yaml:7: private_network: existing.vpc_id is a VPC already: remove one of them"
-    ]
-
-
-def test_existing_bucket_keeps_its_lifecycle_rules(problems: Problems) -> None:
-    text = f"{VALID}    data_capture: {{ keep_days: 3 }}\nexisting: {{ capture_bucket: records }}\n"
-    assert problems(text) == [
-        "prod.yaml:7: endpoints.text.data_capture.keep_days: the lifecycle rules of records decide "
-        "about deletion: remove it"
-    ]
-
-
-OWN_IMAGE = f"image: {{ uri: '{IMAGE.replace('us-west-1', 'us-east-1')}' }}"
-
-
-def test_image_is_in_the_region_of_the_stage(problems: Problems, load: Load) -> None:
-    single = f"{VALID}    hosting: single-model\n"
-    assert load(f"{single}    {OWN_IMAGE}\n").endpoints["text"].image
-    (problem,) = problems(f"{single}    image: {{ uri: '{IMAGE}' }}\n")
-    assert problem == (
-        "prod.yaml:8: endpoints.text.image.uri: the image is in another region than us-east-1: "
-        "copy it there"
-    )
-    (problem,) = problems(f"{single}    image: {{ uri: 'nvcr.io/nvidia/tritonserver:25.09' }}\n")
-    assert "write an image in ECR with its digest" in problem
-
-
-def test_multi_model_endpoint_with_gpus_needs_the_image_of_aws(
-    problems: Problems, load: Load
-) -> None:
-    text = f"{VALID}    {OWN_IMAGE}\n"
-    assert load(text.replace("ml.g5.xlarge", "ml.m5.xlarge")).endpoints["text"].image
-    (problem,) = problems(text)
-    assert problem.startswith(
-        "prod.yaml:7: endpoints.text.image: ml.g5.xlarge has a GPU, and a multi-model endpoint "
-        "with GPUs runs only AWS's image"
-    )
 
 
 def test_image_of_ones_own_needs_no_image_of_aws(problems: Problems, load: Load) -> None:

@@ -18,6 +18,7 @@ from model_build.source import ModelSource
 from plan import stage_record
 from plan.catalog import Catalog, Entry, Revision
 from plan.stage_record import Event
+from platform_facts.rules.bucket_keys import HISTORY
 from platform_facts.rules.builds import BuildItem
 from platform_facts.rules.catalog import list_text, table_name
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
@@ -69,7 +70,7 @@ class FakeAws:
     @property
     def archives(self) -> set[str]:
         """Keys of the bucket, without the stage record."""
-        return {key for key in self.s3.objects if not key.startswith(stage_record.FOLDER)}
+        return {key for key in self.s3.objects if not key.startswith(HISTORY)}
 
     @property
     def events(self) -> list[Event]:

@@ -50,31 +50,13 @@ def test_build_writes_archive_and_manifest_to_the_output_folder(
     assert f"packing {to}/{name}.tar.gz\n" in captured.err
 
 
-def test_alternative_is_selected_by_path_or_option(
+def test_alternative_is_selected_by_path(
     doubled_with_alternative: Path, tmp_path: Path, fail: Fail, succeed: Succeed
 ) -> None:
     to = ("--output", tmp_path / "out")
     message = "failed: ValueError: alternative onnx"
-    assert message in fail("build", doubled_with_alternative, "--alternative", "onnx", *TARGET, *to)
     assert message in fail("build", f"{doubled_with_alternative}-onnx", *TARGET, *to)
     succeed("build", doubled_with_alternative, *TARGET, *to)
-
-
-# Arguments
-
-
-def test_unknown_alternative_error_lists_the_known_ones(
-    doubled_with_alternative: Path, fail: Fail
-) -> None:
-    error = fail(
-        "build", doubled_with_alternative, "--alternative", "onx", *TARGET, "--output", "o", code=2
-    )
-    assert error == "no alternative onx: the recipe has onnx"
-    (doubled_with_alternative / "recipe.yaml").write_text("description: x\n")
-    error = fail(
-        "build", doubled_with_alternative, "--alternative", "onnx", *TARGET, "--output", "o", code=2
-    )
-    assert error == "no alternative onnx: the recipe has none"
 
 
 def test_output_that_cannot_be_made_is_one_line(doubled: Path, fail: Fail) -> None:

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, cast
 
-from model_build.engines.job_bucket import PREFIX
+from platform_facts.rules.bucket_keys import ENGINE_JOBS
 from tests.unit.model_build.fakes import FakeS3
 
 PROJECT: dict[str, Any] = {
@@ -18,6 +18,18 @@ PROJECT: dict[str, Any] = {
      "imagePullCredentialsType": "SERVICE_ROLE"},
 }  # fmt: skip
 """The project as BatchGetProjects returns it."""
+
+PULL_FAILED = {
+    "phaseType": "PROVISIONING",
+    "phaseStatus": "CLIENT_ERROR",
+    "contexts": [
+        {
+            "statusCode": "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE",
+            "message": "Unable to pull customer's container image. CannotPullContainerError: 401",
+        }
+    ],
+}
+"""Status code and message as in aws/aws-cdk#10460, which does not show the phase status."""
 
 
 class FakeCodeBuild:
@@ -88,7 +100,7 @@ class FakeCodeBuild:
     def upload(self, build: str, digest: str, files: dict[str, bytes]) -> None:
         """Upload a build's artifacts."""
         for name, content in files.items():
-            key = f"{PREFIX}{digest}/raw/{build.partition(':')[2]}/{name}"
+            key = f"{ENGINE_JOBS}{digest}/raw/{build.partition(':')[2]}/{name}"
             self._s3.objects[key] = {"Body": content}
 
 

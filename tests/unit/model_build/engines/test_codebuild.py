@@ -14,7 +14,11 @@ from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from tests.unit.model_build.engines.conftest import write_result
-from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pause_steps
+from tests.unit.model_build.engines.fake_codebuild import (
+    PULL_FAILED,
+    FakeCodeBuild,
+    pause_steps,
+)
 from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 MIRROR = {"25.09": "mirror@sha256:0"}
@@ -23,13 +27,6 @@ BUILD_FAILED = {
     "phaseStatus": "FAILED",
     "contexts": [{"message": "exit status 1"}],
 }
-PULL_FAILED = {
-    "phaseType": "PROVISIONING",
-    "phaseStatus": "CLIENT_ERROR",
-    "contexts": [{"statusCode": "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE",
-      "message": "Unable to pull customer's container image. CannotPullContainerError: 401"}],
-}  # fmt: skip
-"""Status code and message as in aws/aws-cdk#10460."""
 
 
 @dataclass
@@ -63,10 +60,9 @@ class Compilation:
         At each poll the next of `steps` is called.
         """
         gpu = CodeBuildGpu(
-            s3=self.s3.client,
             codebuild=self.codebuild.client,
             logs=self.codebuild.client,
-            bucket="bucket",
+            bucket=self.s3.bucket,
             project=project,
             sleep=pause_steps(*steps),
             **options,

@@ -50,7 +50,7 @@ class _Gpu:
 def store(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> ResultStore:
     """Each store of accepted results."""
     if request.param == "bucket":
-        return BucketResultStore(s3.client, "bucket", is_builder=True)
+        return BucketResultStore(s3.bucket, is_builder=True)
     return FolderResultStore(tmp_path / "results")
 
 
@@ -118,7 +118,7 @@ def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Pa
             raise KeyboardInterrupt
 
     s3.hooks["PutObject"] = interrupt
-    engines, gpu = BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu()
+    engines, gpu = BucketResultStore(s3.bucket, is_builder=True), _Gpu()
     with pytest.raises(KeyboardInterrupt):
         _provide(Engines(engines, gpu), job, tmp_path / "killed")
     assert len(s3.objects) == 3  # the timing cache, and two files of the result
@@ -132,7 +132,7 @@ def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Pa
 def test_stored_result_that_was_changed_is_rejected(
     s3: FakeS3, job: EngineJob, tmp_path: Path
 ) -> None:
-    engines = Engines(BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu())
+    engines = Engines(BucketResultStore(s3.bucket, is_builder=True), _Gpu())
     plan = _provide(engines, job, tmp_path / "first").result.plan_sha256
     s3.objects[f"engines/{job.digest}/{plan}"]["Body"] = b"tampered"
     with pytest.raises(BuildError, match=r"model\.plan does not match its SHA-256"):
@@ -140,10 +140,10 @@ def test_stored_result_that_was_changed_is_rejected(
 
 
 def test_only_builders_store_engines(job: EngineJob, s3: FakeS3, tmp_path: Path) -> None:
-    results = BucketResultStore(s3.client, "bucket", is_builder=False)
+    results = BucketResultStore(s3.bucket, is_builder=False)
     _provide(Engines(results, _Gpu()), job, tmp_path / "published")
     assert s3.objects == {}
-    builder = Engines(BucketResultStore(s3.client, "bucket", is_builder=True), _Gpu(plan=b"stored"))
+    builder = Engines(BucketResultStore(s3.bucket, is_builder=True), _Gpu(plan=b"stored"))
     _provide(builder, job, tmp_path / "built")
     second_result = _provide(Engines(results, _Gpu()), job, tmp_path / "again")
     assert second_result.plan.read_bytes() == b"stored"
@@ -165,7 +165,7 @@ def test_result_or_job_with_a_path_as_file_name_is_rejected(
     s3.objects[f"engines/{job.digest}/{result['outputs'][0][0]['sha256']}"] = {"Body": b"evil"}
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(BuildError, match="is not the result of an engine job"):
-        BucketResultStore(s3.client, "bucket", is_builder=True).fetch(
+        BucketResultStore(s3.bucket, is_builder=True).fetch(
             job.digest, to=tmp_path / "accepted" / "one"
         )
     assert sorted(tmp_path.rglob("*")) == before

@@ -11,9 +11,10 @@ import pytest
 
 from model_build import BuildError, archive
 from model_build.build import Build
-from model_build.publishing.bucket import is_published, publish
+from model_build.publishing.bucket import publish
 from model_build.publishing.upload import PART_BYTES
 from model_build.triton_load import skip_load
+from plan.archives import ArchiveReplaced
 from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 KEY = "text/cpu-24.09/doubled-abc.tar.gz"
@@ -35,9 +36,8 @@ def _checksum(content: bytes) -> str:
 
 def _publish(s3: FakeS3, finished_build: Build) -> None:
     publish(
-        s3.client,
+        s3.bucket,
         finished_build,
-        bucket="bucket",
         key=KEY,
         load=skip_load("a test"),
         progress=ProgressLines(),
@@ -45,7 +45,7 @@ def _publish(s3: FakeS3, finished_build: Build) -> None:
 
 
 def _is_published(s3: FakeS3) -> bool:
-    return is_published(s3.client, bucket="bucket", key=KEY)
+    return s3.bucket.is_complete(KEY)
 
 
 def test_publish_writes_archive_and_manifest_with_checksums(
@@ -57,7 +57,6 @@ def test_publish_writes_archive_and_manifest_with_checksums(
     assert set(s3.objects) == {KEY, MANIFEST}
     body = s3.objects[KEY]["Body"]
     assert body == _pack(finished_build)
-    assert s3.objects[MANIFEST]["ContentType"] == "application/json"
     recorded_archive = json.loads(s3.objects[MANIFEST]["Body"])["archive"]
     assert recorded_archive["sha256"] == hashlib.sha256(body).hexdigest()
     assert recorded_archive["bytes"] == len(body)
@@ -68,7 +67,9 @@ def test_publish_writes_archive_and_manifest_with_checksums(
 def test_replaced_archive_is_an_error(s3: FakeS3, finished_build: Build) -> None:
     _publish(s3, finished_build)
     s3.objects[KEY]["ChecksumSHA256"] = "c29tZWJvZHk=-1"
-    with pytest.raises(BuildError, match=f"s3://bucket/{KEY} has the SHA-256 c29tZWJvZHk=-1, and"):
+    with pytest.raises(
+        ArchiveReplaced, match=f"s3://bucket/{KEY} has the SHA-256 c29tZWJvZHk=-1, and"
+    ):
         _is_published(s3)
 
 

@@ -45,17 +45,19 @@ def _fake_gpu(monkeypatch: pytest.MonkeyPatch, *, tensorrt: bool) -> None:
 
 def test_codebuild_compiles_in_the_configured_project(stacks: _Stacks) -> None:
     images = {"25.09": "mirror"}
-    gpu = engines.bucket_engines("bucket", project="gpu", images=images, deadline=7.0).gpu
+    gpu = engines.bucket_engines(FakeS3().bucket, project="gpu", images=images, deadline=7.0).gpu
     assert isinstance(gpu, CodeBuildGpu)
-    assert (gpu.bucket, gpu.project, gpu.images, gpu.deadline) == ("bucket", "gpu", images, 7.0)
-    assert isinstance(engines.bucket_engines("bucket", project=None, images={}).gpu, LocalGpu)
+    assert (gpu.project, gpu.images, gpu.deadline) == ("gpu", images, 7.0)
+    assert isinstance(
+        engines.bucket_engines(FakeS3().bucket, project=None, images={}).gpu, LocalGpu
+    )
 
 
 def test_machine_without_tensorrt_uses_the_project_of_the_stage(
     stacks: _Stacks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _fake_gpu(monkeypatch, tensorrt=False)
-    gpu = engines.stage_engines("bucket", stage="dev").gpu
+    gpu = engines.stage_engines(FakeS3().bucket, stage="dev").gpu
     assert gpu.compute_capability() == ComputeCapability(8, 6)
     requests: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(
@@ -63,7 +65,7 @@ def test_machine_without_tensorrt_uses_the_project_of_the_stage(
     )
     gpu.run(write_job(tmp_path / "job"), to=tmp_path / "raw", progress=ProgressLines())
     stacks.outputs.append({"OutputKey": "GpuImages", "OutputValue": '{"25.09": "mirror"}'})
-    gpu = engines.stage_engines("bucket", stage="dev").gpu
+    gpu = engines.stage_engines(FakeS3().bucket, stage="dev").gpu
     gpu.run(write_job(tmp_path / "same"), to=tmp_path / "raw", progress=ProgressLines())
     assert requests == [("gpu-of-dev", {}), ("gpu-of-dev", {"25.09": "mirror"})]
 
@@ -74,4 +76,4 @@ def test_stage_without_a_gpu_project_is_an_error(
     _fake_gpu(monkeypatch, tensorrt=False)
     stacks.outputs = []
     with pytest.raises(BuildError, match=r"dev-models has no output GpuProject: .* Deploy it"):
-        engines.stage_engines("bucket", stage="dev").gpu.compute_capability()
+        engines.stage_engines(FakeS3().bucket, stage="dev").gpu.compute_capability()

@@ -12,7 +12,7 @@ from tests.unit.model_build.fakes import FakeS3
 
 
 def _store(s3: FakeS3, finished_build: Build) -> StoredSource:
-    return sources.store_source(s3.client, finished_build, bucket="bucket")
+    return sources.store_source(s3.bucket, finished_build)
 
 
 def _key(finished_build: Build) -> str:

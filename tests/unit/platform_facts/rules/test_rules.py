@@ -45,11 +45,9 @@ def test_error_of_a_value_out_of_range_has_the_range(value: float, limits: Range
 
 
 def test_update_must_end_before_the_sagemaker_limit() -> None:
-    valid = UpdateTimes(strategy="linear", start=2400, percent=10, wait=2899, termination_wait=300)
+    valid = UpdateTimes(strategy="linear", start=2400, percent=10, wait=2899)
     assert updates.check_update(valid) == []
-    too_long = UpdateTimes(
-        strategy="linear", start=2400, percent=10, wait=2900, termination_wait=300
-    )
+    too_long = UpdateTimes(strategy="linear", start=2400, percent=10, wait=2900)
     assert too_long.max_seconds() == MAX_UPDATE_SECONDS
     (problem,) = updates.check_update(too_long)
     assert problem.path == ("update", "wait_seconds")

@@ -170,10 +170,24 @@ def test_removed_owner_is_a_danger() -> None:
     (danger,) = compare_files(before, after).dangers
     assert danger.rule == "lost_owners"
     assert danger.message == (
-        f"{path}: @acme/reviewers no longer has to approve stacks/x.py; nobody has to approve "
-        "stacks/x.py; @acme/security no longer has to approve models/a/model.py"
+        f"{path}: @acme/reviewers no longer has to approve /stacks/: stacks/x.py; nobody has "
+        "to; @acme/security no longer has to approve /models/: models/a/model.py"
     )
     assert compare_files(after, before).dangers == ()
+
+
+def test_microseconds_are_told_in_seconds() -> None:
+    delay = "dynamic_batching { max_queue_delay_microseconds: 500000 }"
+    (note,) = review(CONFIG_PATH, CONFIG, CONFIG + delay).notes
+    assert note.endswith("max_queue_delay_microseconds: none -> 500000 (0.5 s)")
+
+
+def test_hash_that_only_one_of_two_locks_replaces() -> None:
+    paths = "requirements/a.txt", "requirements/b.txt"
+    old = {**OWNERS, **dict.fromkeys(paths, LOCK.encode())}
+    new = {**old, paths[1]: LOCK.replace("0a0a", "0b0b", 1).encode()}
+    (danger,) = compare_files(old, new).dangers
+    assert danger.message.endswith("0a0a0a0a -> 0b0b0a0a: only this lock has 0b0b0a0a")
 
 
 def test_renamed_model_has_no_new_packages() -> None:

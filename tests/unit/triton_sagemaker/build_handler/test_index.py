@@ -4,7 +4,6 @@ An account in memory has the list, the archives and the builds.
 """
 
 import hashlib
-import importlib.util
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -19,6 +18,8 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from platform_facts.rules.builds import BuildItem
+from tests.modules import load_module
+from tests.unit.model_build.engines.fake_codebuild import PULL_FAILED
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/build_handler/index.py"
 
@@ -27,17 +28,6 @@ NOW, DEADLINE = 1_800_000_059, 1_800_000_000 + 50 * 60
 OLDER, NEWER = datetime.fromtimestamp(1, UTC), datetime.fromtimestamp(2, UTC)
 UNCHANGED = "The endpoint is unchanged, and archives that are built are not built again."
 
-PULL_ERROR = {
-    "phaseType": "PROVISIONING",
-    "phaseStatus": "CLIENT_ERROR",
-    "contexts": [
-        {
-            "statusCode": "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE",
-            "message": "Unable to pull customer's container image. CannotPullContainerError: 401",
-        }
-    ],
-}
-"""Status code and message as in aws/aws-cdk#10460, which does not show the phase status."""
 FAILED_PHASE = {"phaseType": "BUILD", "phaseStatus": "FAILED", "contexts": [{"message": "killed"}]}
 INSTALL_PHASE = {**FAILED_PHASE, "phaseType": "INSTALL"}
 
@@ -229,12 +219,7 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Account:
     monkeypatch.setenv("ASSETS", "assets/prod/")
     monkeypatch.setenv("BUCKET", "models")
     monkeypatch.setenv("PROJECT", "models-Builder")
-    spec = importlib.util.spec_from_file_location("index", INDEX)
-    assert spec is not None
-    assert spec.loader is not None
-    index = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(index)
-    account = Account(index)
+    account = Account(load_module(INDEX))
     monkeypatch.setattr(boto3, "client", account.client)
     account.set_time(NOW)
     return account
@@ -465,9 +450,9 @@ def test_running_build_has_a_grace_period_after_the_deadline(account: Account) -
 def test_build_is_restarted_once_after_an_image_pull_error(account: Account) -> None:
     account.items = items(1)
     account.poll()
-    account.end("b:1", "FAILED", PULL_ERROR)
+    account.end("b:1", "FAILED", PULL_FAILED)
     assert account.poll()["Builds"] == ["b:2"]
-    account.end("b:2", "FAILED", PULL_ERROR)
+    account.end("b:2", "FAILED", PULL_FAILED)
     assert account.error() == (
         "1 of 1 archives were not built. model-0001: build failed, its image could not be pulled: "
         "Unable to pull customer's container image. CannotPullContainerError: 401. Log: in "

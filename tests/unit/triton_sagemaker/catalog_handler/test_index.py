@@ -1,7 +1,6 @@
 """The Lambda function of CatalogWriter, loaded from its file as Lambda does."""
 
 import hashlib
-import importlib.util
 import json
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -15,6 +14,7 @@ import pytest
 from plan.catalog import Catalog
 from platform_facts.rules.catalog import entry_text, list_text
 from tests.catalog_items import create_table, current, delete_entry, memory_dynamodb, write_entry
+from tests.modules import load_module
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/catalog_handler/index.py"
 STACK = "arn:aws:cloudformation:us-east-1:000000000000:stack/prod-text/0a1b"
@@ -110,12 +110,7 @@ def entry(model: str, version: str) -> dict[str, Any]:
 
 @pytest.fixture
 def account(monkeypatch: pytest.MonkeyPatch) -> Account:
-    spec = importlib.util.spec_from_file_location("catalog_handler", INDEX)
-    assert spec
-    assert spec.loader
-    handler = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(handler)
-    account = Account(handler)
+    account = Account(load_module(INDEX))
     monkeypatch.setattr("boto3.client", account.client)
     monkeypatch.setattr("time.sleep", lambda _: None)
     return account

@@ -4,7 +4,6 @@ An account in memory answers the calls; botocore validates their parameters.
 """
 
 import hashlib
-import importlib.util
 import json
 import time
 from datetime import UTC, datetime
@@ -18,6 +17,8 @@ import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
+
+from tests.modules import load_module
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/update_handler/index.py"
 
@@ -204,7 +205,7 @@ class Account:
 @pytest.fixture
 def account(monkeypatch: pytest.MonkeyPatch) -> Account:
     """Return an account that answers the AWS calls of its handler."""
-    handler: Any = _load_handler()
+    handler: Any = load_module(INDEX)
     account = Account(handler)
     session: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
     request: dict[str, Any] = {}
@@ -251,18 +252,9 @@ def test_members_of_variants_that_boto3_does_not_know_are_kept(
         return AWSResponse("https://aws", 200, headers, SimpleNamespace(stream=lambda: [body]))
 
     client.meta.events.register("before-send", respond)
-    handler: Any = _load_handler()
+    handler: Any = load_module(INDEX)
     monkeypatch.setattr(handler.boto3, "client", lambda _: client)
     assert handler._describe_config("c")["ProductionVariants"] == variants
-
-
-def _load_handler() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("update_handler_index", INDEX)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 # Guard: before the update
@@ -652,7 +644,7 @@ def test_physical_id_survives_a_renamed_endpoint() -> None:
         **{"PhysicalResourceId": "as-before", "ResourceProperties": properties},
     }
     before = time.time()
-    response = _load_handler().handle(event, None)
+    response = load_module(INDEX).handle(event, None)
     assert response["PhysicalResourceId"] == "as-before"
     assert before <= response["Since"] <= time.time()
 

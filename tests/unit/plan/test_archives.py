@@ -1,4 +1,4 @@
-"""Conditional writes to S3: one of several concurrent writers succeeds."""
+"""Writes to the bucket of archives: one of several concurrent writers succeeds."""
 
 from typing import Any
 from unittest.mock import Mock
@@ -6,26 +6,27 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import ClientError
 
-from model_build.write_once import TRIES, write_once
+from plan.archives import TRIES
 from tests.unit.model_build.fakes import FakeS3, client_error
+
+
+@pytest.fixture
+def s3() -> FakeS3:
+    return FakeS3()
 
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds of each pause between attempts; nothing sleeps."""
     seconds: list[float] = []
-    monkeypatch.setattr("model_build.write_once.time.sleep", seconds.append)
+    monkeypatch.setattr("plan.archives.time.sleep", seconds.append)
     return seconds
-
-
-def _write(s3: FakeS3, body: bytes = b"{}") -> bool:
-    return write_once(s3.client, bucket="bucket", key="a.json", body=body)
 
 
 def test_denied_write_raises(s3: FakeS3) -> None:
     s3.hooks["PutObject"] = Mock(side_effect=client_error("PutObject", "AccessDenied"))
     with pytest.raises(ClientError, match="AccessDenied"):
-        _write(s3)
+        s3.bucket.write_once("a.json", b"{}")
 
 
 @pytest.mark.parametrize("other_succeeds", [True, False])
@@ -39,7 +40,7 @@ def test_conflict_is_retried_after_a_pause(
         raise client_error("PutObject", "ConditionalRequestConflict")
 
     s3.hooks["PutObject"] = conflict
-    assert _write(s3) is not other_succeeds
+    assert s3.bucket.write_once("a.json", b"{}") is not other_succeeds
     assert len(pauses) == 1
 
 
@@ -48,5 +49,5 @@ def test_permanent_conflict_raises(s3: FakeS3, pauses: list[float]) -> None:
         side_effect=client_error("PutObject", "ConditionalRequestConflict")
     )
     with pytest.raises(ClientError, match="ConditionalRequestConflict"):
-        _write(s3)
+        s3.bucket.write_once("a.json", b"{}")
     assert len(pauses) == TRIES - 1

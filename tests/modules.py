@@ -1,0 +1,15 @@
+"""Python files outside of packages, as modules."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+
+def load_module(path: Path) -> ModuleType:
+    """Return the module of a file, imported as Lambda imports a function's file."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
