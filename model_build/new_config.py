@@ -1,7 +1,6 @@
 """Text of a config.pbtxt for a model file, from what the file declares."""
 
 import re
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from model_build.errors import BuildError
 from model_build.file_tensors import FileTensor
 from model_build.formats.fil.tree_model import read_tree_model
 from model_build.formats.onnx.graph import read_graph
+from model_build.formats.torchscript import torchscript_problem
 from model_build.model_config import DATA_TYPES
 
 MAX_BATCH_SIZE = 4
@@ -104,8 +104,8 @@ def _onnx(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> Ne
 
 
 def _torchscript(path: Path, inputs: list[FileTensor], outputs: list[FileTensor]) -> NewConfig:
-    if not zipfile.is_zipfile(path):
-        raise BuildError(f"{path}: is not a TorchScript file: save it with torch.jit.save")
+    if problem := torchscript_problem(path):
+        raise BuildError(f"{path}: {problem}")
     if not (inputs and outputs):
         raise BuildError(
             f"{path}: TorchScript declares no types or shapes: add --input {TENSOR} for each "

@@ -14,7 +14,7 @@ from review.files.readers import read_json, read_text, read_yaml
 from review.values import Unreadable, ValueDifference, rises_sharply, value_differences
 
 QUEUE_DELAY = "max_queue_delay_microseconds"
-LONG_QUEUE_DELAY = 1_000_000
+LONG_QUEUE_DELAY = 100_000
 """Microseconds; a queue delay that rises to this or more is a danger; chosen for this project."""
 
 SOURCE_FIELDS = ("from", "repository", "package", "folder", "uri", "path")

@@ -134,8 +134,9 @@ def fil_versions(release: platform_facts.Release, model: Model, path: Path) -> P
         yield (
             model.file_location(model.relative_path(path)),
             f"was written by XGBoost {'.'.join(map(str, xgboost or ()))}; Treelite "
-            f"{release.treelite} of Triton {release.name} does not read it: save it with an older "
-            "XGBoost (3.0 for 24.03 to 25.09, 1.6 before)"
+            f"{release.treelite} of Triton {release.name} does not read it: train it with an older "
+            "XGBoost (3.0 for 24.03 to 25.09, 1.6 before), which answers otherwise if it only "
+            "reads and saves this file"
             + newer_release_hint(partial(_has_treelite, needed_treelite)),
         )
 

@@ -254,13 +254,27 @@ def aoti_batches(model: Model) -> Problems:
         )
 
 
+def torchscript_problem(path: Path) -> str | None:
+    """Return why a file is not one of `torch.jit.save`, None if it is.
+
+    Such a file is a zip file with constants.pkl, which a file of `torch.save` lacks
+    (pytorch/pytorch, torch/csrc/jit/docs/serialization.md).
+    """
+    if not zipfile.is_zipfile(path):
+        return "is not a TorchScript file: save it with torch.jit.save"
+    with zipfile.ZipFile(path) as archive:
+        if any(name.rpartition("/")[2] == "constants.pkl" for name in archive.namelist()):
+            return None
+    return (
+        "was written by torch.save, and Triton needs a TorchScript file: save it with "
+        "torch.jit.save, or let a recipe export it (tritonsm new model NAME --kind pytorch)"
+    )
+
+
 def torchscript_files(model: Model, path: Path) -> Problems:
-    """A TorchScript file is a zip file (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
-    if model.config.platform != AOTI_PLATFORM and not zipfile.is_zipfile(path):
-        yield (
-            model.file_location(model.relative_path(path)),
-            "is not a TorchScript file: build or copy it again",
-        )
+    """A TorchScript file is a zip file of `torch.jit.save`."""
+    if model.config.platform != AOTI_PLATFORM and (problem := torchscript_problem(path)):
+        yield model.file_location(model.relative_path(path)), problem
 
 
 @warning

@@ -183,3 +183,12 @@ def test_torchscript_without_options_asks_for_tensors(
     _save_torchscript(path)
     assert _run(monkeypatch, models, "model", "net", "--from", str(path)) == 1
     assert "add --input NAME:TYPE:SHAPE" in capsys.readouterr().err
+
+
+def test_file_of_torch_save_is_refused(
+    models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = models.parent / "net.pt"
+    torch.save(Net().state_dict(), path)
+    assert _run(monkeypatch, models, "model", "net", "--from", str(path)) == 1
+    assert "was written by torch.save" in capsys.readouterr().err

@@ -134,7 +134,7 @@ CASES = [
          release="24.01"),
     # torchscript_files
     case("model.pt without TorchScript", TORCHSCRIPT, {"twice/1/model.pt": "PK"},
-         "twice/1/model.pt: is not a TorchScript file: build or copy it again [torchscript_files]"),
+         "twice/1/model.pt: is not a TorchScript file: save it [torchscript_files]"),
     # torchscript_versions
     case("TorchScript file newer than the release", TORCHSCRIPT, {},
          "twice/1/model.pt: warning: was written by PyTorch 2.1 or newer [torchscript_versions]",
