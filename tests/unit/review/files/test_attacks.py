@@ -177,9 +177,11 @@ def test_removed_owner_is_a_danger() -> None:
 
 
 def test_microseconds_are_told_in_seconds() -> None:
-    delay = "dynamic_batching { max_queue_delay_microseconds: 500000 }"
-    (note,) = review(CONFIG_PATH, CONFIG, CONFIG + delay).notes
-    assert note.endswith("max_queue_delay_microseconds: none -> 500000 (0.5 s)")
+    delay = "dynamic_batching {{ max_queue_delay_microseconds: {} }}"
+    (note,) = review(CONFIG_PATH, CONFIG, CONFIG + delay.format(50_000)).notes
+    assert note.endswith("max_queue_delay_microseconds: none -> 50000 (0.05 s)")
+    (danger,) = review(CONFIG_PATH, CONFIG, CONFIG + delay.format(500_000)).dangers
+    assert "max_queue_delay_microseconds: none -> 500000 (0.5 s)" in danger.message
 
 
 def test_hash_that_only_one_of_two_locks_replaces() -> None:
