@@ -28,7 +28,7 @@ def stack_name(stage: str) -> str:
 
 
 def stack_outputs(cloudformation: "CloudFormationClient", stage: str) -> dict[str, str]:
-    """Return the outputs of that stack; empty if it was never deployed."""
+    """Return the outputs of this stack; empty if it was never deployed."""
     stack = stack_description(cloudformation, stack_name(stage))
     outputs = stack.get("Outputs", ()) if stack else ()
     return {output["OutputKey"]: output["OutputValue"] for output in outputs}

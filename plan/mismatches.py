@@ -24,7 +24,7 @@ from plan.document import (
     PlannedVariant,
 )
 from platform_facts.rules.catalog import list_text, table_name
-from platform_facts.rules.monitoring import COPIES, INVOCATIONS, MEASURES, Measure
+from platform_facts.rules.monitoring import COPIES, INVOCATIONS, MEASURES, Measure, dimension_list
 from platform_facts.rules.scaling import (
     SCALING_TARGET_SHARE,
     concurrency_tracking,
@@ -551,10 +551,6 @@ def _rollback(alarms: Sequence[Properties]) -> Properties:
     return {"AutoRollbackConfiguration": {"Alarms": names}}
 
 
-def _named(dimensions: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"Name": name, "Value": value} for name, value in dimensions.items()]
-
-
 def _alarm(
     measure: Measure,
     threshold: float,
@@ -570,7 +566,7 @@ def _alarm(
         "AlarmDescription": ANY,
         "ComparisonOperator": comparison,
         "DatapointsToAlarm": datapoints,
-        "Dimensions": _named(dimensions),
+        "Dimensions": dimension_list(dimensions),
         "EvaluationPeriods": periods,
         "MetricName": measure.metric,
         "Namespace": measure.namespace,
@@ -584,7 +580,7 @@ def _alarm(
 def _query(name: str, measure: Measure, dimensions: Mapping[str, str], **period: int) -> Properties:
     """Return a query of a metric, whose values are only part of an expression."""
     metric = {
-        "Dimensions": _named(dimensions),
+        "Dimensions": dimension_list(dimensions),
         "MetricName": measure.metric,
         "Namespace": measure.namespace,
     }

@@ -332,7 +332,7 @@ def _secure_resources(template: Template) -> set[str]:
     return {
         denial.policy_resource
         for denial in parse_grants(template, "Deny")
-        if any(entry.startswith("aws:SecureTransport ") for entry in denial.condition)
+        if "aws:SecureTransport Bool false" in denial.condition
     }
 
 

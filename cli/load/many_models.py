@@ -44,7 +44,7 @@ HEADER = (
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """The requests to many models; `hits` is the minimum of the higher cache hit rate."""
+    """The requests to many models; `hits` is the required cache hit rate, each on one instance."""
 
     models: int
     exponent: float

@@ -207,4 +207,4 @@ CALCULATED: dict[str, Callable[[Record], Problems]] = {
     "stepfunctions:CreateStateMachine": _state_machine,
     "stepfunctions:UpdateStateMachine": _state_machine,
 }
-"""Operation -> calculated rules, which are checked after those of the table."""
+"""Operation -> a function with its rules, which are checked after those of the table."""

@@ -72,6 +72,11 @@ THRESHOLDS: dict[str, dict[str, float]] = {
 """The default thresholds of alarms; `triton_sagemaker.AlarmThresholds` describes the metrics."""
 
 
+def dimension_list(dimensions: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return a metric's dimensions as CloudFormation has them."""
+    return [{"Name": name, "Value": value} for name, value in dimensions.items()]
+
+
 def check_thresholds(thresholds: Mapping[str, Mapping[str, float]]) -> list[Violation]:
     """Return unreachable thresholds, and warnings that fire after the critical alarm."""
     problems: list[Violation] = []

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from platform_facts import InstanceType
-from platform_facts.rules.monitoring import INSTANCES, INVOCATIONS
+from platform_facts.rules.monitoring import INSTANCES, INVOCATIONS, dimension_list
 from platform_facts.rules.ranges import SCALING_API, SCALING_TARGETS
 from platform_facts.rules.rule import rule
 from platform_facts.rules.variants import GUIDE
@@ -75,7 +75,7 @@ def target_tracking(
         specification = {"PredefinedMetricSpecification": {"PredefinedMetricType": metric}}
         return _tracking(specification, value, cooldowns)
     customized = {
-        "Dimensions": _named(dimensions),
+        "Dimensions": dimension_list(dimensions),
         "MetricName": metric,
         "Namespace": INSTANCES,
         "Statistic": "Average",
@@ -103,7 +103,7 @@ def concurrency_tracking(
             "Id": ids[name],
             "MetricStat": {
                 "Metric": {
-                    "Dimensions": _named({**dimensions, "InstanceType": name}),
+                    "Dimensions": dimension_list({**dimensions, "InstanceType": name}),
                     "MetricName": "ConcurrentRequestsPerModel",
                     "Namespace": INVOCATIONS,
                 },
@@ -125,7 +125,3 @@ def _tracking(
 ) -> dict[str, Any]:
     defaults = {"ScaleInCooldown": 300, "ScaleOutCooldown": 60}
     return {**specification, **defaults, **cooldowns, "TargetValue": value}
-
-
-def _named(dimensions: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"Name": name, "Value": value} for name, value in dimensions.items()]

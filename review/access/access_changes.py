@@ -169,7 +169,7 @@ def _with_new_paths(grant: Grant, new_paths: dict[str, str]) -> Grant:
 def _uncovered(
     grants: set[Grant], other_grants: set[Grant], *, is_before: bool = False
 ) -> set[Grant]:
-    """Return what no other grant covers of the grants; `is_before`: they are those of the base.
+    """Return the part of each grant that no other grant covers; `is_before`: they are the base's.
 
     If a grant of only the other side differs in its condition, `condition_change` is set.
     """

@@ -62,8 +62,7 @@ def _requirements_changes(file: ChangedFile, files: Mapping[str, bytes]) -> Iter
     for option in sorted(new_options - old_options):
         yield "" if PROTECTING_OPTION.fullmatch(option) else LOST_PINS, f"option {option}: new"
     for option in sorted(old_options - new_options):
-        is_lost = PROTECTING_OPTION.fullmatch(option) and option not in new_options
-        yield LOST_PINS if is_lost else "", f"option {option}: removed"
+        yield LOST_PINS if PROTECTING_OPTION.fullmatch(option) else "", f"option {option}: removed"
     has_hashes = not old or any(pin.hashes for pin in old.values())
     for name in sorted(old.keys() | new.keys()):
         before, after = old.get(name), new.get(name)
@@ -101,7 +100,7 @@ def _other_hashes(
 
 
 def _hash_change(name: str, old: _Pin, new: _Pin, others: list[frozenset[str]]) -> str:
-    """Return other hashes of the same version, and those that only this lock has or lacks."""
+    """Return the other hashes of a version as text, and which of them only this lock has."""
     removed, added = old.hashes - new.hashes, new.hashes - old.hashes
     text = f"{_first_digits(removed) or 'none'} -> {_first_digits(added)}"
     single = added.difference(*others) if others else frozenset[str]()

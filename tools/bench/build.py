@@ -21,6 +21,8 @@ from tempfile import TemporaryDirectory
 import boto3
 
 from model_build import BuildTarget
+from model_build.archive import file_name
+from model_build.digest import VERSION_DIGITS
 from model_build.source import ModelFolder, ModelSource
 from platform_facts.rules.builds import BuildItem
 from tools.bench.local_endpoint import ECHO, NAME, local_sagemaker
@@ -104,7 +106,7 @@ def build_list(models: Iterable[ModelSource], target: str) -> Turn:
             alternative=model.alternative or "",
             digest=model.digest,
             target=target,
-            key=f"{model.name}-{model.digest[:12]}.tar.gz",
+            key=file_name(model.name, model.digest[:VERSION_DIGITS]),
         )
         for model in models
     ]

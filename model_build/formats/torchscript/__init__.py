@@ -260,11 +260,13 @@ def torchscript_problem(path: Path) -> str | None:
     Such a file is a zip file with constants.pkl, which a file of `torch.save` lacks
     (pytorch/pytorch, torch/csrc/jit/docs/serialization.md).
     """
-    if not zipfile.is_zipfile(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except zipfile.BadZipFile:
         return "is not a TorchScript file: save it with torch.jit.save"
-    with zipfile.ZipFile(path) as archive:
-        if any(name.rpartition("/")[2] == "constants.pkl" for name in archive.namelist()):
-            return None
+    if any(name.rpartition("/")[2] == "constants.pkl" for name in names):
+        return None
     return (
         "was written by torch.save, and Triton needs a TorchScript file: save it with "
         "torch.jit.save, or let a recipe export it (tritonsm new model NAME --kind pytorch)"
