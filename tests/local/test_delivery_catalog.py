@@ -106,6 +106,19 @@ def _count_failures() -> Iterator[dict[str, int]]:
         thread.join()
 
 
+def test_deploy_by_hand_is_shown_and_needs_take_over(repository: Repository) -> None:
+    with repository.edited("stages/live.yaml", "ml.m5.xlarge", "ml.m5.2xlarge"):
+        repository.deploy()  # as `cdk deploy` does
+    (difference,) = _differences(repository, "live-math")
+    assert difference["text"].startswith("deployed by hand after the delivery of")
+    refusal = repository.deliver(code=1)
+    assert "live-math: deployed by hand after the delivery of" in refusal
+    assert "To replace them: TAKE_OVER=1" in refusal
+    repository.deliver("--take-over")
+    assert _differences(repository, "live-math") == []
+    assert predict(_client()) == 14
+
+
 def test_delivery_restores_a_deleted_entry(repository: Repository, catalog: Catalog) -> None:
     before = _version()
     with _count_failures() as failures:
