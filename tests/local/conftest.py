@@ -1,7 +1,6 @@
 """Fixtures of the local tests: a local SageMaker per test module, and a copy of the app."""
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from tests import warm_app
 from tests.app_copy import copy_app
 from tests.local.cdk_bootstrap import bootstrap
 from tests.local.permissions import unlisted_calls
+from tests.processes import output_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,18 +53,15 @@ class Checkout:
 
     def cdk(self, *arguments: str, code: int = 0) -> str:
         """Run the cdk CLI on the stage, which must exit with `code`; return stdout and stderr."""
-        process = subprocess.run(
-            [str(ROOT / "node_modules" / ".bin" / "cdk"), *arguments, "-c", f"stage={self.stage}"],
+        return output_of(
+            str(ROOT / "node_modules" / ".bin" / "cdk"),
+            *arguments,
+            "-c",
+            f"stage={self.stage}",
+            code=code,
             cwd=self.path,
             env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
         )
-        assert process.returncode == code, process.stdout
-        return process.stdout
 
     def deploy(self, *arguments: str, code: int = 0) -> str:
         """Synthesise and deploy every stack."""

@@ -17,6 +17,7 @@ from local_sagemaker.tests.support.tiny_models import Barrier, write_python
 from release.artefact import FILE
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
+from tests.processes import run_program
 from tests.tritonsm import tritonsm
 
 
@@ -42,12 +43,14 @@ class Repository(Checkout):
         return repository
 
     def git(self, *arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments],
+        return run_program(
+            "git",
+            "-c",
+            "user.name=test",
+            "-c",
+            "user.email=test@localhost",
+            *arguments,
             cwd=self.path,
-            capture_output=True,
-            text=True,
-            check=True,
         ).stdout.strip()
 
     def commit(self, message: str) -> str:

@@ -4,7 +4,6 @@ The tests depend on each other, in the order of this file.
 """
 
 import json
-import subprocess
 from contextlib import chdir
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from local_sagemaker.settings import QUOTAS
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
+from tests.processes import run_program
 from tests.tritonsm import tritonsm
 
 M5_QUOTA = "ml.m5.xlarge for endpoint usage"
@@ -55,7 +55,7 @@ def refused_messages(rows: Rows) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def app(checkout: Checkout) -> Checkout:
-    subprocess.run(["git", "init", "--quiet"], cwd=checkout.path, check=True)
+    run_program("git", "init", "--quiet", cwd=checkout.path)
     write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
     return checkout
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from review.files.workflows import FOLDER, broken_invariants
+from tests.processes import run_program
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -200,9 +201,7 @@ def test_digest_is_one_argument(tmp_path: Path, digest: str) -> None:
         (tmp_path / name).write_text(PROGRAM)
         (tmp_path / name).chmod(0o755)
     for command in reading:
-        subprocess.run(
-            ["bash", "-e", "-c", command], cwd=tmp_path, env={**os.environ, "DIGEST": digest},
-            check=True,
-        )  # fmt: skip
+        environment = {**os.environ, "DIGEST": digest}
+        run_program("bash", "-e", "-c", command, cwd=tmp_path, env=environment)
         assert f"--digest={digest}" in (tmp_path / "arguments").read_text().splitlines()
     assert not (tmp_path / "ran").exists()

@@ -1,17 +1,17 @@
 """The check for vague names and duplicate class names."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.processes import run_program
 from tools.lint import language
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty repository as the working directory."""
-    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    run_program("git", "init", "--quiet", cwd=tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -59,5 +59,5 @@ def test_duplicate_names_of_public_classes_are_errors(
 
 def test_sentences_of_configuration_files_are_checked(root: Path) -> None:
     (root / "Makefile").write_text('a: ## "AWS says" in a quotation\nb: ## what it tells\n')
-    subprocess.run(["git", "add", "Makefile"], cwd=root, check=True)
+    run_program("git", "add", "Makefile", cwd=root)
     assert list(language.vague_sentences(root)) == [("tells", "Makefile", 2)]
