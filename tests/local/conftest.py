@@ -9,6 +9,7 @@ from typing import Self
 
 import pytest
 
+from local_sagemaker import ACCOUNT
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import Barrier, barriers
 from model_build import BuildTarget
@@ -36,6 +37,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def local_target(aws: LocalSageMaker, target: str) -> str:
     """Return a build target with the Python version of the local SageMaker."""
     return str(BuildTarget.parse(target).with_python(aws.running.python))
+
+
+def stage_file(content: str) -> str:
+    """Return a stage file of the local account with this content, which starts with a newline."""
+    return f'account: "{ACCOUNT}"\nregion: us-east-1\nrelease: "24.09"{content}'
 
 
 @dataclass(frozen=True)
@@ -114,19 +120,16 @@ def module_patch() -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    """Environment variables of the local SageMaker; test modules override this fixture."""
-    return {}
-
-
-@pytest.fixture(scope="module")
 def local_sagemaker(
-    settings: dict[str, str],
+    request: pytest.FixtureRequest,
     module_patch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[LocalSageMaker]:
-    """A local SageMaker; at the end, every recorded call must be in the permissions ledger."""
-    for name, value in settings.items():
+    """A local SageMaker with the environment variables in `SETTINGS` of the test module.
+
+    At the end, every recorded call must be in the permissions ledger.
+    """
+    for name, value in getattr(request.module, "SETTINGS", {}).items():
         module_patch.setenv(name, value)
     with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
         yield aws

@@ -23,11 +23,7 @@ NOT_ASKED = {
     "multi model containers have no pools": "the emulator refuses pools of multi-model containers "
     "by its own choice",
 }
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    return {SPEED: "120"}  # the last step but one waits for a scale-in
+SETTINGS = {SPEED: "120"}  # the last step but one waits for a scale-in
 
 
 def climb(*options: str, code: int = 0) -> str:

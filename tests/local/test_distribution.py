@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from local_sagemaker.tests.support.tiny_models import TIMES, pack_python
+from local_sagemaker.tests.support.tiny_models import pack_python, times
 from tests.distribution.clean_environment import ROOT, build, environment, run
 from tests.processes import run_program
 
@@ -36,7 +36,7 @@ def test_wheel_has_every_file_and_both_licences(wheel: Path) -> None:
 def test_example_of_the_readme_works(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     python = environment(tmp_path_factory.mktemp("environment"), wheel, extra="triton")
     folder = tmp_path_factory.mktemp("folder")
-    archive = pack_python(folder / "times", TIMES.replace("FACTOR", "3"))
+    archive = pack_python(folder / "times", times(3))
     (folder / "model.tar.gz").write_bytes(archive)
     example = re.findall(r"```python\n(.*?)```", (PROJECT / "README.md").read_text(), re.S)[0]
     _command(python, folder, "up")

@@ -11,26 +11,19 @@ import boto3
 import pytest
 
 from local_sagemaker.settings import QUOTAS
-from local_sagemaker.tests.support.tiny_models import TIMES, write_python
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.processes import run_program
 from tests.tritonsm import tritonsm
 
 M5_QUOTA = "ml.m5.xlarge for endpoint usage"
-STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+STAGE = stage_file("""
 endpoints:
   math: { models: [times], instance_type: ml.m5.xlarge, instance_count: COUNT }
-"""
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    """Settings of the local SageMaker: a quota of two instances."""
-    return {QUOTAS: json.dumps({M5_QUOTA: 2})}
+""")
+SETTINGS = {QUOTAS: json.dumps({M5_QUOTA: 2})}
+"""Settings of the local SageMaker: a quota of two instances."""
 
 
 def stage_content(*, count: int = 2, release: str = "24.09") -> str:
@@ -56,7 +49,7 @@ def refused_messages(rows: Rows) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def app(checkout: Checkout) -> Checkout:
     run_program("git", "init", "--quiet", cwd=checkout.path)
-    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    write_python(checkout.path / "models" / "times", times(2))
     return checkout
 
 
