@@ -17,6 +17,7 @@ from tests.local.conftest import Checkout, stage_file
 from tests.processes import run_program
 from tests.tritonsm import tritonsm
 
+SCALING_ROLE = "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
 M5_QUOTA = "ml.m5.xlarge for endpoint usage"
 STAGE = stage_file("""
 endpoints:
@@ -64,6 +65,7 @@ def test_stage_within_the_quota_is_ok(app: Checkout) -> None:
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:24.09-py3-cpu"
     assert rows[image]["message"] == "exists and can be pulled"
     assert {row["verdict"] for row in rows.values()} == {"ok"}
+    assert SCALING_ROLE not in rows  # only stages that scale need it
 
 
 def test_low_quota_and_missing_image_fail(app: Checkout) -> None:
@@ -83,13 +85,16 @@ def test_fresh_account_lacks_bootstrap_and_role(app: Checkout) -> None:
     scaling = "scaling: { min_count: 1, max_count: 2, max_rps: 5 } }"
     stage = stage_content(count=1).replace("instance_count: 1 }", scaling)
     app.write_stage("scales", stage)
-    role = "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
     _, rows = preflight(app.path, "scales")
-    assert rows[role]["verdict"] == "ok"
+    assert rows[SCALING_ROLE]["verdict"] == "ok"
     boto3.client("iam").delete_service_linked_role(RoleName="AWSServiceRoleForSagemaker")
     version = "/cdk-bootstrap/hnb659fds/version"
     boto3.client("ssm").delete_parameter(Name=version)
     code, rows = preflight(app.path, "scales")
     assert code == 1
-    assert rows[role]["fix"].startswith("aws iam create-service-linked-role")
+    assert rows[SCALING_ROLE]["verdict"] == "refused"
+    assert rows[SCALING_ROLE]["fix"] == (
+        "aws iam create-service-linked-role --aws-service-name "
+        "sagemaker.application-autoscaling.amazonaws.com"
+    )
     assert rows[version]["fix"].startswith("cdk bootstrap aws://000000000000/us-east-1")

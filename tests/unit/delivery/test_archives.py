@@ -134,7 +134,12 @@ def test_new_or_unchanged_or_single_model_endpoint_does_not_move(
 ) -> None:
     monkeypatch.setattr(StageDeployment, "live_template", lambda *_: live)
     build_missing_archives(moving_deployment)
-    assert [build["List"].rpartition("/")[2] for build in aws.started_builds] == ["text.jsonl"]
+    (build,) = aws.started_builds
+    assert (build["List"], build["Digest"], build["Bucket"]) == (
+        "assets-123456789012-us-east-1/text.jsonl",
+        "e" * 64,
+        "bucket",
+    )
     assert not aws.written
 
 
