@@ -150,14 +150,15 @@ class CodeChanges:
                 texts.append(str(change))
         statements = [f"{name}: {'; '.join(texts)}" if name else "; ".join(texts)
                       for name, texts in by_function.items() if texts]  # fmt: skip
-        parts = [*self._part_texts("; ".join(statements))]
         is_same = self._has_same_parts and not any(change.literals for change in self.changes)
         if is_same and (functions or count):
             names = [name for name in by_function if name]
             where = f" in {_names(names)}" if names else ""
             return [f"rewritten{where} with {SAME_PARTS}", *functions]
         more = [f"{count} more changed statements"] if count else []
-        return [*statements, *more, *functions, *parts]
+        texts = [*statements, *more, *functions, *self._part_texts("; ".join(statements))]
+        return [text for index, text in enumerate(texts)
+                if index == 0 or sum(map(len, texts[:index])) < longest]  # fmt: skip
 
     def _function_texts(self) -> Iterator[str]:
         """Yield the functions and classes that are new or gone."""

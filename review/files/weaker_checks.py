@@ -310,7 +310,10 @@ def kept_results(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
                   if _name(getattr(part, "func", part)) in CACHES]  # fmt: skip
         before = [ast.unparse(part) for part in getattr(old.get(name), "decorator_list", ())]
         if caches and caches[0] not in before:
-            yield _asks(unit, functions), f"{name} gets @{caches[0]}: its result{KEPT}"
+            callers = [function for function, part in new.items() if _calls(part, name)]
+            user = f" for {', '.join(callers)}" if callers else ""
+            text = f"{name} gets @{caches[0]}, so that its result{user}{KEPT}"
+            yield _asks(unit, functions), text
     module = new.get("", ast.Module([], []))
     known = {*_assigned(old.get("", module))}
     for name, value in _assigned(module).items():
@@ -326,6 +329,10 @@ def kept_results(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
         if name not in known and writers and (is_container or is_none):
             asks = any(_asks(part, functions) for part in writers.values())
             yield asks, f"what {', '.join(writers)} writes into {name}{KEPT}"
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Call) and _name(part.func) == name for part in ast.walk(node))
 
 
 def _assigned(module: ast.AST) -> dict[str, ast.expr]:
