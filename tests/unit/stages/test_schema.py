@@ -71,7 +71,7 @@ def test_every_key_has_a_description() -> None:
 
 
 def test_every_key_is_documented_and_in_a_synthesised_stage() -> None:
-    """A key that no test stage sets is in no template that cfn-lint, cdk-nag and AWS's rules see."""
+    """No template that cfn-lint and cdk-nag judge has a key that no test stage sets."""
     schema = StageConfig.model_json_schema()
     page = (Path(__file__).parents[3] / "docs/stages.md").read_text()
     sections = {schema["title"]: schema, **schema["$defs"]}
