@@ -125,9 +125,11 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
         "release": "23.05",
         "production": True,
         "notify": {"email": ["a@example.com"]},
-        "endpoints": {"text": _with(
+        "endpoints": {
+            "text": _with(
                 instance_count=2, instance_type="ml.c5.xlarge", server={"tensorflow_version": 2}
-            )},
+            )
+        },
     },
     "pooled": {
         "region": "us-east-1",
