@@ -7,7 +7,7 @@ from typing import Any
 import platform_facts
 from plan.document import PlannedEndpoint, PlannedVariant
 from plan.updates import rejection_reason, scaled_variants_that_change
-from platform_facts.rules.ranges import SCALING_TARGETS
+from platform_facts.rules.scaling import SCALING_TARGETS
 from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
 from review.endpoint_changes import limits_text
