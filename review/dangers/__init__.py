@@ -12,7 +12,9 @@ from review.dangers import (
     endpoints,
     identities,
     properties,
+    relations,
     resources,
+    schedules,
     stages,
     targets,
 )
@@ -35,6 +37,8 @@ RULES: tuple[Rule, ...] = (
     stages.no_longer_production,
     endpoints.low_availability,
     endpoints.lost_scaling,
+    schedules.unpaired_schedules,
+    relations.broken_relations,
     endpoints.multiplied_capacity,
     endpoints.shifted_traffic,
     endpoints.split_sequences,

@@ -5,7 +5,7 @@ import pytest
 from platform_facts import instance_type
 from platform_facts.rules import RULES, Violation, scaling, updates
 from platform_facts.rules.__main__ import page
-from platform_facts.rules.ranges import GPU_PERCENT, WAIT_SECONDS, Range
+from platform_facts.rules.ranges import UTILIZATION_PERCENT, WAIT_SECONDS, Range
 from platform_facts.rules.updates import MAX_UPDATE_SECONDS, UpdateTimes
 
 
@@ -18,9 +18,9 @@ def test_every_rule_has_path_statement_and_source() -> None:
 
 
 def test_violation_has_path_and_fix() -> None:
-    (problem,) = scaling.check_gpu_scaling(70, instance_type("ml.m5.xlarge"))
+    (problem,) = scaling.check_utilization("gpu_percent", [instance_type("ml.m5.xlarge")])
     assert str(problem) == "scaling.gpu_percent: ml.m5.xlarge has no GPU: remove it"
-    assert scaling.check_gpu_scaling(70, instance_type("ml.g5.xlarge")) == []
+    assert scaling.check_utilization("gpu_percent", [instance_type("ml.g5.xlarge")]) == []
 
 
 def test_rule_can_be_applied_to_another_path() -> None:
@@ -35,10 +35,10 @@ def test_rule_can_be_applied_to_another_path() -> None:
 
 @pytest.mark.parametrize("value", [0.5, 100, None])
 def test_value_in_range_is_valid(value: float | None) -> None:
-    assert GPU_PERCENT(value) == []
+    assert UTILIZATION_PERCENT(value) == []
 
 
-@pytest.mark.parametrize(("value", "limits"), [(0, GPU_PERCENT), (3601, WAIT_SECONDS)])
+@pytest.mark.parametrize(("value", "limits"), [(0, UTILIZATION_PERCENT), (3601, WAIT_SECONDS)])
 def test_error_of_a_value_out_of_range_has_the_range(value: float, limits: Range) -> None:
     (problem,) = limits(value)
     assert problem.message == f"{value} is out of range: write {limits}"
