@@ -48,6 +48,7 @@ RULES: tuple[Rule, ...] = (
     access.public_exposure,
     access.lost_service_access,
     targets.foreign_targets,
+    targets.unreachable_hosts,
     resources.unknown_resources,
     resources.changed_stack_settings,
     stages.over_budget,
