@@ -27,6 +27,7 @@ from platform_facts.rules.catalog import list_text, table_name
 from platform_facts.rules.monitoring import COPIES, INVOCATIONS, MEASURES, Measure, dimension_list
 from platform_facts.rules.scaling import (
     SCALING_TARGET_SHARE,
+    UTILIZATIONS,
     concurrency_tracking,
     target_tracking,
 )
@@ -445,14 +446,11 @@ class _Expected:
         elif concurrency:
             metric = f"{prefix}ConcurrentRequestsPer{unit}HighResolution"
             yield _policy(target, "Concurrency", target_tracking(metric, concurrency, *others))
-        for name, count in (
-            ("gpu", instance_type.gpu_count if instance_type else 0),
-            ("cpu", instance_type.vcpus if instance_type else 0),
-        ):
-            if percent := settings.get(f"{name}_percent"):
-                metric = f"{name.upper()}Utilization"
-                tracking = target_tracking(metric, percent * count, *others)
-                yield _policy(target, name.capitalize(), tracking)
+        for key, utilization in UTILIZATIONS.items():
+            if (percent := settings.get(key)) and instance_type:
+                total = percent * utilization.count(instance_type)
+                tracking = target_tracking(utilization.metric, total, *others)
+                yield _policy(target, utilization.policy, tracking)
 
     def _rollback_alarms(self) -> dict[str, list[Properties]]:
         """Return variant or model -> alarms that roll its update back."""

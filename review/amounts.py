@@ -35,6 +35,14 @@ DEFAULTS = {
 (DynamoDB API reference, PointInTimeRecoverySpecification)."""
 
 
+def duration(seconds: float) -> str:
+    """Return a time in the largest unit in which it is a whole number."""
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size and seconds % size == 0:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
+
+
 def unsafe_amount(path: str, before: Any, after: Any) -> tuple[str, str] | None:
     """Return rule and text of an amount that protects less; `path` ends with its name."""
     name = path.rpartition(".")[2]

@@ -40,7 +40,8 @@ class Comparison:
     plan_before, plan_after: the plan, None if the stage does not exist.
     settings: stack name -> deployment settings in the cloud assembly, before and after.
     acknowledged: a line for each finding of cdk-nag that the app acknowledges, before and after.
-    models: the folder `models` after the change, None if its files are not available.
+    models: the folder `models` after the change, None if its files are not available; old_models
+        is that before the change.
     """
 
     stage: str
@@ -51,6 +52,7 @@ class Comparison:
     settings: tuple[StackValues, StackValues] = ({}, {})
     acknowledged: tuple[Sequence[str], Sequence[str]] = ((), ())
     models: Path | None = None
+    old_models: Path | None = None
 
     @property
     def plans(self) -> tuple[Plan, Plan]:

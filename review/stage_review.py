@@ -61,6 +61,7 @@ def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckou
         settings=(old.settings, new.settings),
         acknowledged=(old.acknowledged, new.acknowledged),
         models=head.models,
+        old_models=base.models,
     )
     models = tuple(model_changes(comparison))
     return StageReview(

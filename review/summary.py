@@ -77,7 +77,7 @@ def _cost_clauses(report: ChangeReport) -> Iterator[str]:
 
 def _code_clauses(report: ChangeReport) -> Iterator[str]:
     if report.code:
-        packages = [line.partition("**")[2].partition("**")[0] for line in report.code]
+        packages = [line.split("**")[1] for line in report.code if line.startswith("**")]
         unowned = any(group.is_open for group in report.unowned_code)
         owner = ", and nobody has to approve it (the review does not pass)" if unowned else ""
         yield f"code of {named(packages)} changes{owner}"

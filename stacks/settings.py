@@ -7,6 +7,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk.aws_applicationautoscaling import Schedule
 
+from platform_facts.rules.scaling import UTILIZATIONS
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.components import CopiesConfig
 from stages.schema.endpoint import EndpointConfig
@@ -62,10 +63,11 @@ def add_instance_scaling(count: ScalableInstanceCount, settings: ScalingConfig) 
         count.scale_on_invocations("Invocations", max_requests_per_second=rps, **cooldowns)
     if (requests := settings.concurrency) is not None:
         count.scale_on_concurrency("Concurrency", requests_per_instance=requests, **cooldowns)
-    if (percent := settings.gpu_percent) is not None:
-        count.scale_on_gpu_utilization("Gpu", target_utilization_percent=percent, **cooldowns)
-    if (percent := settings.cpu_percent) is not None:
-        count.scale_on_cpu_utilization("Cpu", target_utilization_percent=percent, **cooldowns)
+    for key, utilization in UTILIZATIONS.items():
+        if (percent := settings.targets.get(key)) is not None:
+            count.scale_on_utilization(
+                utilization.policy, key, target_utilization_percent=percent, **cooldowns
+            )
     for name, schedule in settings.schedules.items():
         count.scale_on_schedule(
             name,

@@ -11,7 +11,7 @@ from constructs import Construct
 from platform_facts.rules import Violation, pools, ranges, schedules
 from platform_facts.rules import scaling as rules
 from platform_facts.rules.scaling import SCALING_TARGET_SHARE
-from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
+from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem, check
 from triton_sagemaker.scalable_count import Cooldowns, ScalableCount
@@ -98,12 +98,10 @@ class ScalableInstanceCount(ScalableCount):
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
         """Keep each GPU at `target_utilization_percent`; the metric is their sum."""
-        argument, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
-        percent, count = target_utilization_percent, instance_type.gpu_count
-        self._add_check(argument, rules.check_gpu_scaling, percent, instance_type)
-        self._add_check(argument, pools.check_equal_gpu_counts, self._variant.instance_types)
-        self._add_check(argument, ranges.GPU_PERCENT, percent)
-        self._track(construct_id, argument, GPU_UTILIZATION, percent * count, cooldowns)
+        percent = target_utilization_percent
+        self.scale_on_utilization(
+            construct_id, "gpu_percent", target_utilization_percent=percent, **cooldowns
+        )
 
     def scale_on_cpu_utilization(
         self,
@@ -113,11 +111,26 @@ class ScalableInstanceCount(ScalableCount):
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
         """Keep each vCPU at `target_utilization_percent`; the metric is their sum."""
-        argument, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
         percent = target_utilization_percent
-        self._add_check(argument, pools.check_equal_vcpu_counts, self._variant.instance_types)
-        self._add_check(argument, ranges.CPU_PERCENT, percent)
-        self._track(construct_id, argument, CPU_UTILIZATION, percent * count, cooldowns)
+        self.scale_on_utilization(
+            construct_id, "cpu_percent", target_utilization_percent=percent, **cooldowns
+        )
+
+    def scale_on_utilization(
+        self,
+        construct_id: str,
+        key: str,
+        *,
+        target_utilization_percent: float,
+        **cooldowns: Unpack[Cooldowns],
+    ) -> None:
+        """Keep the utilization `key` of `platform_facts.rules.scaling` at a target."""
+        utilization, percent = rules.UTILIZATIONS[key], target_utilization_percent
+        argument = f"scale_on_{utilization.policy.lower()}_utilization"
+        self._add_check(argument, rules.check_utilization, key, self._variant.instance_types)
+        self._add_check(argument, ranges.UTILIZATION_PERCENT, percent)
+        total = percent * utilization.count(self._variant.instance_type)
+        self._track(construct_id, argument, utilization.metric, total, cooldowns)
 
     def scale_on_schedule(
         self,

@@ -4,11 +4,8 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.api import JsonService, send_response
-from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting.invocation import Receive, Send
-from local_sagemaker.tests.conftest import ClientFor
-from local_sagemaker.validation.protocols import Response, error_response
+from local_sagemaker.api import JsonService
+from local_sagemaker.validation.protocols import Response
 
 
 def service(**operations: Any) -> JsonService:
@@ -30,16 +27,6 @@ def refusal(answer: Response) -> tuple[int, str, str]:
 
 def unreachable(request: dict[str, Any]) -> dict[str, Any]:
     raise AssertionError("a refused request must not reach its operation")
-
-
-def test_target_selects_the_operation() -> None:
-    requests = service(
-        stop_build=lambda request: {"build": {"id": f"stopped {request['id']}"}},
-        start_build=unreachable,
-    )
-    status, headers, body = post(requests, "StopBuild", b'{"id": "a:1"}')
-    assert (status, json.loads(body)) == (200, {"build": {"id": "stopped a:1"}})
-    assert headers["Content-Type"] == "application/x-amz-json-1.1"
 
 
 def test_empty_body_is_an_empty_request() -> None:
@@ -72,29 +59,8 @@ def test_deeply_nested_body_is_no_internal_error(levels: int) -> None:
     assert status == 400
 
 
-@pytest.mark.parametrize("body", [b"[]", b'"x"', b"5", b"null", b'{"ids": 5}'])
-def test_body_of_another_type_is_refused(body: bytes) -> None:
-    answer = post(service(batch_get_builds=unreachable), "BatchGetBuilds", body)
-    assert refusal(answer)[:2] == (400, "SerializationException")
-
-
 @pytest.mark.parametrize("name", ["CreateFleet", "", "\u00e4"])
 def test_unsupported_operation_is_refused(name: str) -> None:
     message = f"the local SageMaker has no {name}: it is not emulated"
     refused = refusal(post(service(start_build=unreachable), name))
     assert refused == (400, "UnknownOperationException", message)
-
-
-def test_boto3_reads_the_fields_of_an_error(client_for: ClientFor) -> None:
-    async def refuse(_: Any, receive: Receive, send: Send) -> None:
-        fields: dict[str, Any] = {"OriginalStatusCode": 507, "OriginalMessage": "out of memory"}
-        error = ApiError("ModelError", "Received server error", status=424, **fields)
-        await send_response(send, error_response(error))
-
-    client = client_for("sagemaker-runtime", refuse)
-    with pytest.raises(client.exceptions.ModelError) as refused:
-        client.invoke_endpoint(EndpointName="text", Body=b"")
-    response = refused.value.response
-    assert response["Error"] == {"Code": "ModelError", "Message": "Received server error"}
-    assert (response["OriginalStatusCode"], response["OriginalMessage"]) == (507, "out of memory")
-    assert response["ResponseMetadata"]["HTTPStatusCode"] == 424

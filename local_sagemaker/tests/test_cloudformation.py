@@ -47,34 +47,6 @@ def lamp(monkeypatch: pytest.MonkeyPatch) -> Lamp:
     return lamp
 
 
-def test_registered_type_is_created_updated_and_deleted(lamp: Lamp) -> None:
-    red, dim = {"Colour": "red"}, {"Colour": "red", "Dim": "1"}
-    assert provisioners._provision_resource("Our::Lamp", "Hall", red, "home") == (
-        "lamp-red",
-        {"Watts": "5"},
-    )
-    physical_id, _ = provisioners._update_resource(
-        "Our::Lamp", "lamp-red", red, dim, "home", "Hall", {}
-    )
-    assert physical_id == "lamp-red"
-    provisioners._delete_resource("Our::Lamp", "lamp-red", dim, "home", "Hall")
-    assert lamp.calls == [
-        ("create", "Hall", red, "home"),
-        ("update", "lamp-red", red, dim, "home"),
-        ("delete", "lamp-red", dim),
-    ]
-
-
-def test_change_of_a_replacing_property(lamp: Lamp) -> None:
-    red, blue = {"Colour": "red"}, {"Colour": "blue"}
-    physical_id, _ = provisioners._update_resource(
-        "Our::Lamp", "lamp-red", red, blue, "home", "Hall", {}
-    )
-    assert physical_id == "lamp-blue"
-    assert ("create", "Hall", blue, "home") in lamp.calls
-    assert not [call for call in lamp.calls if call[0] == "update"]
-
-
 def test_registered_types_run_on_worker_threads(
     lamp: Lamp,
 ) -> None:
@@ -182,13 +154,6 @@ def test_properties_are_converted_to_api_types(
 
 
 # Client of a service over HTTP
-
-
-def test_client_calls_the_service(client_for: ClientFor) -> None:
-    builds = SimpleNamespace(batch_get_builds=lambda request: {"buildsNotFound": request["ids"]})
-    service = JsonService("codebuild", builds)
-    answer = Client(client_for("codebuild", service)).call("BatchGetBuilds", {"ids": ["a:1"]})
-    assert answer["buildsNotFound"] == ["a:1"]
 
 
 def test_client_raises_the_error_of_the_service(

@@ -22,21 +22,6 @@ def running(folder: Folder) -> Iterator[RunningSageMaker]:
         yield RunningSageMaker(pid=process.pid, port=4566, python="3.10")
 
 
-def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    folder = Folder.default()
-    assert folder.root == tmp_path.resolve() / ".local_sagemaker"
-    subfolders = (
-        folder.builds,
-        folder.instances,
-        folder.backends,
-        folder.temporary,
-        folder.cdk_home,
-    )
-    assert {path.parent for path in (*subfolders, folder.log)} == {folder.root}
-    assert len({*subfolders, folder.log}) == 6
-
-
 def test_written_state_is_read(folder: Folder, running: RunningSageMaker) -> None:
     folder.write_state(running)
     assert folder.require_running() == running

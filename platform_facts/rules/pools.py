@@ -4,7 +4,7 @@ Sources: developer guide, realtime-endpoints-heterogeneous; API reference, Produ
 InstancePool. Not tested on AWS.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from platform_facts import InstanceType, Region, Release
 from platform_facts.rules.ranges import API
@@ -115,24 +115,6 @@ def check_provision_timeout(timeout: object, instance_types: object) -> str | No
     )
 
 
-@rule(
-    "scaling.gpu_percent",
-    "developer guide, monitoring-cloudwatch: the metric is the sum of all GPUs",
-)
-def check_equal_gpu_counts(types: Sequence[InstanceType]) -> str | None:
-    """With `instance_types`, all types have the same number of GPUs."""
-    return _check_equal_counts({gpu_type.name: gpu_type.gpu_count for gpu_type in types}, "GPUs")
-
-
-@rule(
-    "scaling.cpu_percent",
-    "developer guide, monitoring-cloudwatch: the metric is the sum of all cores",
-)
-def check_equal_vcpu_counts(types: Sequence[InstanceType]) -> str | None:
-    """With `instance_types`, all types have the same number of vCPUs."""
-    return _check_equal_counts({cpu_type.name: cpu_type.vcpus for cpu_type in types}, "vCPUs")
-
-
 @rule("scaling.concurrency", f"{POOLS}: metric math with the concurrency of each type")
 def check_concurrency_per_type(
     targets: Collection[str], types: Collection[str] | None
@@ -143,12 +125,3 @@ def check_concurrency_per_type(
     if set(targets) == set(types):
         return None
     return f"names {', '.join(targets)}: write a number for each of {', '.join(types)}"
-
-
-def _check_equal_counts(counts: Mapping[str, int], unit: str) -> str | None:
-    if len(set(counts.values())) <= 1:
-        return None
-    counts_text = ", ".join(f"{name} has {count}" for name, count in counts.items())
-    return (
-        f"the metric is a sum over {unit}, and {counts_text}: write max_rps or concurrency instead"
-    )

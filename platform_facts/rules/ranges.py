@@ -71,19 +71,9 @@ MAX_RPS, CONCURRENCY = (
     Range(f"scaling.{name}", "our choice: a target of 0 cannot be reached", exclusive_minimum=0)
     for name in ("max_rps", "concurrency")
 )
-GPU_PERCENT, CPU_PERCENT = (
-    Range(
-        f"scaling.{name}_percent", "percentage of one GPU or vCPU", exclusive_minimum=0, maximum=100
-    )
-    for name in ("gpu", "cpu")
+UTILIZATION_PERCENT = Range(
+    "scaling.*_percent", "percentage of one GPU or vCPU", exclusive_minimum=0, maximum=100
 )
-SCALING_TARGETS = {
-    "max_rps": MAX_RPS,
-    "concurrency": CONCURRENCY,
-    "gpu_percent": GPU_PERCENT,
-    "cpu_percent": CPU_PERCENT,
-}
-"""Target-tracking metrics, by their keys in a stage file."""
 CAPTURED_PERCENT = Range(
     "data_capture.percent",
     f"{API}DataCaptureConfig.html; with 0 %, nothing is recorded",

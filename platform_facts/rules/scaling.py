@@ -1,12 +1,13 @@
 """Rules about instance counts of a variant, and the policies that scale them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from platform_facts import InstanceType
 from platform_facts.rules.monitoring import INSTANCES, INVOCATIONS, dimension_list
-from platform_facts.rules.ranges import SCALING_API, SCALING_TARGETS
-from platform_facts.rules.rule import rule
+from platform_facts.rules.ranges import SCALING_API
+from platform_facts.rules.rule import Violation, rule
 from platform_facts.rules.variants import GUIDE
 
 SCALING_TARGET_SHARE = 0.5
@@ -14,6 +15,28 @@ SCALING_TARGET_SHARE = 0.5
 
 Source: developer guide, endpoint-scaling-loadtest.
 """
+
+
+@dataclass(frozen=True)
+class Utilization:
+    """A utilization of instances as target of scaling: the `metric` is the sum over all `unit`s.
+
+    `policy` is the name of the scaling policy, `count` the number of units of an instance.
+    """
+
+    policy: str
+    metric: str
+    unit: str
+    count: Callable[[InstanceType], int]
+
+
+UTILIZATIONS = {
+    "gpu_percent": Utilization("Gpu", "GPUUtilization", "GPU", lambda kind: kind.gpu_count),
+    "cpu_percent": Utilization("Cpu", "CPUUtilization", "vCPU", lambda kind: kind.vcpus),
+}
+"""Utilizations by their keys in a stage file. Source: developer guide, monitoring-cloudwatch."""
+SCALING_TARGETS = ("max_rps", "concurrency", *UTILIZATIONS)
+"""Keys of the target-tracking metrics in a stage file."""
 
 
 @rule("scaling.max_count", f"{SCALING_API}RegisterScalableTarget.html, MaxCapacity")
@@ -40,12 +63,24 @@ def check_scaling_target(targets: Collection[str], schedules: Collection[object]
     return f"missing target metric: write {', '.join(SCALING_TARGETS)} or schedules"
 
 
-@rule("scaling.gpu_percent", "platform_facts/instances.toml")
-def check_gpu_scaling(percent: float | None, instance_type: InstanceType) -> str | None:
-    """`gpu_percent` requires an instance type with a GPU."""
-    if percent is None or instance_type.gpu:
+@rule("scaling.*_percent", "developer guide, monitoring-cloudwatch: the metric is a sum")
+def _check_utilization(unit: str, counts: Mapping[str, int]) -> str | None:
+    """All instance types have the same number of the GPUs or vCPUs of the target, and one."""
+    if missing := [name for name, count in counts.items() if not count]:
+        return f"{', '.join(missing)} has no {unit}: remove it"
+    if len(set(counts.values())) == 1:
         return None
-    return f"{instance_type.name} has no GPU: remove it"
+    counts_text = ", ".join(f"{name} has {count}" for name, count in counts.items())
+    return (
+        f"the metric is a sum over {unit}s, and {counts_text}: write max_rps or concurrency instead"
+    )
+
+
+def check_utilization(key: str, types: Sequence[InstanceType]) -> list[Violation]:
+    """Return the violation of a target of utilization on instance types of one endpoint."""
+    utilization = UTILIZATIONS[key]
+    counts = {kind.name: utilization.count(kind) for kind in types}
+    return _check_utilization.at("scaling", key)(utilization.unit, counts)
 
 
 @rule(

@@ -7,7 +7,7 @@ from typing import Any
 import platform_facts
 from plan.document import PlannedEndpoint, PlannedVariant
 from plan.updates import rejection_reason, scaled_variants_that_change
-from platform_facts.rules.ranges import SCALING_TARGETS
+from platform_facts.rules.scaling import SCALING_TARGETS
 from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
 from review.endpoint_changes import limits_text
@@ -198,16 +198,6 @@ def lost_scaling(comparison: Comparison) -> Iterator[Danger]:
             before.minimum, after.minimum
         ):
             yield Danger(f"{pair.name}.{name}", f"{name} of {pair.name} may have {text}")
-    for old_endpoint, endpoint in comparison.common_endpoints:
-        limits = _limits_by_schedules(endpoint)
-        is_new = limits != _limits_by_schedules(old_endpoint)
-        if comparison.is_production and is_new and limits and falls_sharply(*limits):
-            name = endpoint.settings.name
-            yield Danger(
-                f"{name}.schedules",
-                f"a schedule limits {name} to {limits[1]} instances, and none raises the limit "
-                f"again to {limits[0]}: add a schedule that does",
-            )
 
 
 def _weaker_targets(comparison: Comparison) -> Iterator[Danger]:
@@ -220,10 +210,38 @@ def _weaker_targets(comparison: Comparison) -> Iterator[Danger]:
             if ((name not in new and new) or rises_sharply(old[name], new.get(name, 0)))
         ]
         changes += _cooldowns(before, after)
+        changes += _overloads(before, after, old, new)
         if changes:
             name = after.settings.name
             text = f"{name} scales out later, or no longer by this metric: {', '.join(changes)}"
             yield Danger(f"{name}.targets", text)
+
+
+def _overloads(
+    before: PlannedEndpoint,
+    after: PlannedEndpoint,
+    old: dict[str, float],
+    new: dict[str, float],
+) -> Iterator[str]:
+    """Yield a rate at which instances are added only when they are overloaded.
+
+    `max_rps` is what one instance sustained in a load test, and scaling aims at half of it
+    (stages/schema/scaling.py). The same instances with the same models sustain no more than before.
+    """
+    sustained, claimed = old.get("max_rps"), new.get("max_rps")
+    if sustained and claimed and claimed >= 2 * sustained and _capacity(before) == _capacity(after):
+        yield (
+            f"instances are added at {claimed / 2:g} instead of {sustained / 2:g} requests a "
+            f"second, but one sustains {sustained:g} by the max_rps before, and neither its type "
+            f"nor its models change (max_rps {sustained:g} -> {claimed:g})"
+        )
+
+
+def _capacity(endpoint: PlannedEndpoint) -> object:
+    """Return what decides how many requests an instance sustains."""
+    settings = endpoint.settings
+    types = {name: variant.instance_types for name, variant in settings.variants.items()}
+    return settings.hosting, types, endpoint.models, settings.settings.get("server")
 
 
 def _cooldowns(before: PlannedEndpoint, after: PlannedEndpoint) -> Iterator[str]:
@@ -246,14 +264,6 @@ def _scaling_targets(endpoint: PlannedEndpoint) -> dict[str, float]:
         for name in SCALING_TARGETS
         if isinstance(scaling.get(name), int | float)
     }
-
-
-def _limits_by_schedules(endpoint: PlannedEndpoint) -> tuple[int, int] | None:
-    """Return the maximum of scaling, and the highest that schedules set; None without one."""
-    scaling: Any = endpoint.settings.settings.get("scaling") or {}
-    schedules = (scaling.get("schedules") or {}).values()
-    limits = [schedule["max_count"] for schedule in schedules if schedule.get("max_count")]
-    return (scaling["max_count"], max(limits)) if limits else None
 
 
 def multiplied_capacity(comparison: Comparison) -> Iterator[Danger]:

@@ -28,8 +28,8 @@ UNOWNED_CODE = "unowned_code"
 ROOT = "the root"
 MAX_FILES = 8
 """Maximum number of files in the line of a package, those with the most changed lines."""
-MAX_LITERALS = 6
-"""Maximum number of changed literals of a file."""
+MAX_DESCRIBED = 4
+"""Maximum number of lines with the changed statements of a package's files."""
 
 
 @dataclass(frozen=True)
@@ -116,25 +116,31 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def package_lines(
-    files: Iterable[ChangedFile], literals: Mapping[str, list[str]]
+    files: Iterable[ChangedFile], statements: Mapping[str, list[str]]
 ) -> tuple[str, ...]:
-    """Return a line for each package with its changed code; `literals` are those of a path."""
+    """Return a line for each package with changed code, and for files with changed `statements`.
+
+    `statements` are texts of the path of a file; those of a package's only file are in its line.
+    """
     by_package: dict[str, list[ChangedFile]] = {}
     for file in sorted(files, key=lambda file: -sum(file.line_counts)):
         by_package.setdefault(file.package, []).append(file)
     lines = []
     for package, changed in sorted(by_package.items()):
-        names = [
-            f"{file}{_in_parentheses(literals.get(file.path, []))}" for file in changed[:MAX_FILES]
-        ]
+        names = ", ".join(map(str, changed[:MAX_FILES]))
         more = f" and {len(changed) - MAX_FILES} more below" if len(changed) > MAX_FILES else ""
-        lines.append(f"**{package}** ({_size(*changed)}): {', '.join(names)}{more}")
+        line = f"**{package}** ({_size(*changed)}): {names}{more}"
+        paths: dict[str, list[str]] = {}
+        for file in changed:
+            if texts := statements.get(file.path):
+                name = file.path.removeprefix(f"{package}/")
+                paths.setdefault("; ".join(texts), []).append(name)
+        if len(changed) == 1:
+            lines.append(": ".join((line, *paths)))
+        else:
+            described = [f"{', '.join(names)}: {text}" for text, names in paths.items()]
+            lines += [line, *described[:MAX_DESCRIBED]]
     return tuple(lines)
-
-
-def _in_parentheses(texts: list[str]) -> str:
-    more = f"; {len(texts) - MAX_LITERALS} more" if len(texts) > MAX_LITERALS else ""
-    return f" ({'; '.join(texts[:MAX_LITERALS])}{more})" if texts else ""
 
 
 def file_lines(files: Iterable[ChangedFile]) -> tuple[str, ...]:

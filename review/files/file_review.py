@@ -20,11 +20,19 @@ from review.files.changed_code import (
     file_lines,
     package_lines,
 )
+from review.files.code_changes import CodeChanges
 from review.files.model_code import new_capabilities
-from review.files.model_data import MODEL_DATA, describe_model_data, lengths_above_engines
+from review.files.model_data import (
+    MODEL_DATA,
+    ONLY_FORMATTED,
+    describe_model_data,
+    describe_table,
+    lengths_above_engines,
+)
 from review.files.packages import NPM_LOCK, describe_packages
-from review.files.python_code import changed_literals, refusals
+from review.files.python_code import refusals
 from review.files.readers import read_json, read_text, read_yaml
+from review.files.weaker_checks import KEPT
 from review.files.workflows import FOLDER as WORKFLOWS
 from review.files.workflows import describe_workflows
 from review.values import (
@@ -50,6 +58,10 @@ SETTINGS: Mapping[str, Callable[[bytes], Any]] = {
 NOT_DEPLOYED = re.compile(r"(.*/)?(tests|docs|tools)/")
 RUNNING = ("delivery/", "endpoint_client/")
 """Folders of code that runs with the stage, and is in no template."""
+JUDGING = (*RUNNING, "model_build/", "models/", "release/", "review/")
+"""Folders of code whose checks protect a stage; the effect of other code is in templates."""
+MAX_STATEMENTS = {True: 500, False: 200}
+"""Maximum characters of the changed statements of a file of `JUDGING` or a function, and others."""
 
 MERGED_RULES = ("new_packages", UNOWNED_CODE)
 """Rules whose dangers are one danger for all files."""
@@ -92,7 +104,7 @@ def compare_files(
     ]
     moved = _moved_files(changed)
     dangers: list[Danger] = []
-    notes: dict[str, list[str]] = {}
+    notes: dict[str, dict[str, list[str]]] = {}
     owners = CodeOwners.of(base)
     only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
     capabilities: dict[str, list[tuple[str, str]]] = {}
@@ -100,7 +112,7 @@ def compare_files(
     for path, text in new_capabilities(unmoved, base, head):
         capabilities.setdefault(path, []).append(("new_capabilities", text))
     by_workflow = describe_workflows([file.path for file in changed], base, head)
-    literals: dict[str, list[str]] = {}
+    statements: dict[str, list[str]] = {}
     lengths: dict[str, list[tuple[str, str]]] = {}
     for folder in sorted({"/".join(file.path.split("/")[:2]) for file in changed}):
         longer = lengths_above_engines(folder, head) - lengths_above_engines(folder, base)
@@ -108,10 +120,10 @@ def compare_files(
             lengths.setdefault(path, []).append(("broken_clients", text))
     lost_refusals = _lost_refusals(changed)
     for file in changed:
-        limits = [*_changed_limits(moved.get(file.path, file), assets)]
-        literals[file.path] = [text for _, text in limits]
-        findings = [(rule, text) for rule, text in limits if rule]
-        findings += [*dict.fromkeys(_findings(file, moved.get(file.path), head))]
+        findings: list[tuple[str, str]] = []
+        if _is_run(file.path):
+            findings, statements[file.path] = _code_findings(moved.get(file.path, file), assets)
+        findings += [*dict.fromkeys(_findings(file, moved.get(file.path), base, head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
         findings += [*lengths.get(file.path, []), *lost_refusals.get(file.path, [])]
         if file.path in LOCATIONS:
@@ -130,35 +142,60 @@ def compare_files(
                 texts = []
         if texts:
             name = file.path.removeprefix(f"{file.package}/")
-            notes.setdefault(file.package, []).append(f"{name}: {'; '.join(texts)}")
+            notes.setdefault(file.package, {}).setdefault("; ".join(texts), []).append(name)
     old_paths = {file.old_path for file in moved.values()}
     code = [moved.get(file.path, file) for file in changed
             if file.is_code and file.path not in old_paths]  # fmt: skip
     return FileReview(
         tuple(merge_groups(dangers)),
-        tuple(f"{package}: {'; '.join(texts)}" for package, texts in notes.items()),
-        package_lines(code, literals),
+        tuple(f"{package}: {_note(rows)}" for package, rows in notes.items()),
+        package_lines(code, statements),
         file_lines(code),
     )
 
 
-def _changed_limits(file: ChangedFile, assets: frozenset[bytes]) -> Iterator[tuple[str, str]]:
-    """Yield the changed literals of Python code; a limit of code that runs in AWS has a rule.
+def _note(rows: Mapping[str, list[str]]) -> str:
+    """Return texts, each after the names of the files that have it."""
+    return "; ".join(f"{', '.join(names)}: {text}" for text, names in rows.items())
 
-    The effect of other code is in templates and plans.
+
+def _code_findings(
+    file: ChangedFile, assets: frozenset[bytes]
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the dangers of changed Python code, and texts about its other changes.
+
+    They are dangers in code that runs in AWS or protects a stage: the effect of other code is in
+    templates and plans.
     """
-    if not _is_run(file.path):
-        return
-    is_deployed = file.after in assets or file.path.startswith(RUNNING)
-    for name, before, after in changed_literals(file.before, file.after):
-        text = f"{name} {format_change(repr(before), repr(after))}"
-        falling = unsafe_amount(name, before, after)
-        if is_deployed and falling:
-            yield falling[0], text
-        elif is_deployed and _is_other_limit(before, after):
-            yield "changed_limits", text
+    if file.before is None or file.after is None:
+        return [], []
+    changes = CodeChanges(file.before, file.after)
+    is_function = file.after in assets
+    dangers, texts = list[tuple[str, str]](), list[str]()
+    for is_certain, text in changes.warnings:
+        is_danger = is_certain and (is_function or file.path.startswith(JUDGING))
+        if text.endswith(KEPT):
+            text += f" {_duration(file.path, is_function=is_function)}"
+            is_danger = is_certain and is_function
+        if is_danger:
+            dangers.append(("weakened_checks", text))
         else:
-            yield "", text
+            texts.append(text)
+    for change in changes.changes if is_function or file.path.startswith(RUNNING) else ():
+        if change.literals:
+            text = f"{change.name} {format_change(*map(repr, change.literals))}"
+            if falling := unsafe_amount(change.name, *change.literals):
+                dangers.append((falling[0], text))
+            elif _is_other_limit(*change.literals):
+                dangers.append(("changed_limits", text))
+    longest = MAX_STATEMENTS[is_function or file.path.startswith(JUDGING)]
+    return dangers, [*texts, *changes.texts(longest)]
+
+
+def _duration(path: str, *, is_function: bool) -> str:
+    if is_function:
+        return "over the warm invocations of the Lambda function"
+    return "over all requests of an instance" if path.startswith("models/") else "until it ends"
 
 
 def _lost_refusals(changed: Iterable[ChangedFile]) -> dict[str, list[tuple[str, str]]]:
@@ -215,11 +252,15 @@ def _without_folder(path: str) -> tuple[str, ...]:
 
 
 def _findings(
-    file: ChangedFile, moved: ChangedFile | None, head: Mapping[str, bytes]
+    file: ChangedFile,
+    moved: ChangedFile | None,
+    base: Mapping[str, bytes],
+    head: Mapping[str, bytes],
 ) -> Iterator[tuple[str, str]]:
     folder = "/".join(file.path.split("/")[:2])
     model_exists = any(path.startswith(f"{folder}/") for path in head)
     yield from describe_model_data(moved or file, model_exists=model_exists)
+    yield from describe_table(moved or file, base, head)
     yield from describe_packages(moved or file, head)
     yield from _changed_settings(moved or file)
     if SCRIPT.fullmatch(file.path) and not NOT_DEPLOYED.match(file.path):
@@ -236,7 +277,8 @@ def _changed_settings(file: ChangedFile) -> Iterator[tuple[str, str]]:
         return
     with suppress(Unreadable, ValueError):
         before, after = (SETTINGS[name](side or b"{}") for side in (file.before, file.after))
-        yield from (("", str(difference)) for difference in value_differences(before, after))
+        texts = [str(difference) for difference in value_differences(before, after)]
+        yield from (("", text) for text in texts or [ONLY_FORMATTED])
 
 
 def _lost_owners(

@@ -141,6 +141,11 @@ def new_capabilities(
             yield path, f"the {'model' if is_model else 'program'}'s code newly {'; '.join(parts)}"
 
 
+def named_hosts(files: Mapping[str, bytes]) -> set[str]:
+    """Return the hosts that the code of a model names, if it can use the network."""
+    return {target for kind, target in _capabilities(files) if kind == HOSTS and target}
+
+
 def _program(path: str) -> str:
     """Return the folder of a model or of another program that runs with a stage, or empty."""
     parts = path.split("/")

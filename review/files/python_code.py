@@ -1,4 +1,4 @@
-"""Literals in Python code, from its syntax tree: which of them change, and which text they make."""
+"""Literals in Python code, from its syntax tree: their names, and which text they make."""
 
 import ast
 import base64
@@ -89,10 +89,13 @@ def assigned_names(tree: ast.Module) -> Names:
     names: dict[str, Literal] = {}
     for node in ast.walk(tree):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if counts[name] == 1:
+            case ast.Assign(targets=[ast.Name() | ast.Tuple() as target], value=value):
                 folded = fold(value, names)
-                if is_literal(folded):
-                    names[name] = folded
+                is_tuple = isinstance(target, ast.Tuple) and isinstance(folded, list)
+                targets = target.elts if isinstance(target, ast.Tuple) else [target]
+                for part, literal in zip(targets, folded if is_tuple else [folded], strict=False):
+                    if isinstance(part, ast.Name) and counts[part.id] == 1 and is_literal(literal):
+                        names[part.id] = literal
     return names
 
 
@@ -111,23 +114,6 @@ def texts(content: bytes) -> Iterator[str]:
                 yield f'{name} = "{line}"'
 
 
-def changed_literals(before: bytes | None, after: bytes | None) -> Iterator[tuple[str, Any, Any]]:
-    """Yield name, old and new value of each changed literal of statements that stay otherwise.
-
-    Statements may move within their function. Docstrings are not compared.
-    """
-    old, new = ({} if tree is None else _statements(tree) for tree in (parse(before), parse(after)))
-    for key, values in new.items():
-        earlier = old.get(key, [])
-        removed, added = Counter(map(repr, earlier)), Counter(map(repr, values))
-        gone = [row for row in earlier if (removed - added)[repr(row)]]
-        come = [row for row in values if (added - removed)[repr(row)]]
-        for old_row, new_row in zip(gone, come, strict=False):
-            for (name, value), (_, new_value) in zip(old_row, new_row, strict=True):
-                if repr(value) != repr(new_value):
-                    yield name, value, new_value
-
-
 def refusals(content: bytes | None) -> Iterator[tuple[str, str]]:
     """Yield the name of each exception that code raises, and the statement."""
     for node in ast.walk(parse(content) or ast.Module([], [])):
@@ -136,63 +122,23 @@ def refusals(content: bytes | None) -> Iterator[tuple[str, str]]:
                 yield ast.unparse(name), ast.unparse(node)
 
 
-Row = list[tuple[str, Literal]]
-"""The names and values of the literals of a statement, in its order."""
-
-
-def _statements(tree: ast.Module) -> dict[str, list[Row]]:
-    """Return function and statement without literals -> the literals of each such statement."""
-    statements: dict[str, list[Row]] = {}
-
-    def add(node: ast.AST, scope: str) -> None:
-        bodies = [part for name in ("body", "orelse", "finalbody", "handlers", "cases")
-                  for part in (getattr(node, name, None) or [])
-                  if isinstance(part, ast.AST)]  # fmt: skip
-        if not isinstance(node, ast.Module):
-            nested = {id(part) for part in bodies}
-            row = [(name, value) for name, value, _ in _literals(node, scope, {}, nested)]
-            statements.setdefault(f"{scope} {_blank(node, nested)}", []).append(row)
-        inner = getattr(node, "name", None) if isinstance(node, _SCOPES) else None
-        for part in bodies:
-            if not _is_docstring(part):
-                add(part, str(inner or scope))
-
-    add(tree, "")
-    return statements
-
-
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
 def _is_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _blank(node: ast.AST, nested: set[int]) -> str:
-    """Return a statement as text, with a mark in place of each literal."""
-    if is_literal(fold(node, {})):
-        return "?"
-    parts = (_blank(child, nested) for child in ast.iter_child_nodes(node)
-             if id(child) not in nested)  # fmt: skip
-    own = [value for _, value in ast.iter_fields(node) if isinstance(value, str)]
-    return f"{type(node).__name__}{own}({', '.join(parts)})"
-
-
-def _literals(
-    node: ast.AST, label: str, names: Names, nested: set[int] | None = None
-) -> Iterator[tuple[str, Literal, ast.expr]]:
-    """Yield name, value and node of the literals in a node, without docstrings and `nested`."""
+def _literals(node: ast.AST, label: str, names: Names) -> Iterator[tuple[str, Literal, ast.expr]]:
+    """Yield name, value and node of the literals in a node, without docstrings."""
     is_value = isinstance(node, ast.expr) and not isinstance(node, ast.Name)
     value = fold(node, names) if is_value else _NOT_LITERAL
     if isinstance(node, ast.expr) and is_literal(value):
         yield label, value, node
         return
-    for name, child in _named_children(node, label):
-        if not (nested and id(child) in nested) and not _is_docstring(child):
-            yield from _literals(child, name, names, nested)
+    for name, child in named_children(node, label):
+        if not _is_docstring(child):
+            yield from _literals(child, name, names)
 
 
-def _named_children(node: ast.AST, label: str) -> Iterator[tuple[str, ast.AST]]:
+def named_children(node: ast.AST, label: str) -> Iterator[tuple[str, ast.AST]]:
     """Yield the children of a node with the name of each, by default the node's own `label`."""
     match node:
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):

@@ -188,8 +188,8 @@ class EndpointConfig(Section):
         yield from updates.check_update(update.times)
         for instance_type in dict.fromkeys(setting for _, setting in self.instance_type_settings):
             yield from server.check_gpu_load_limit(self.server.model_load_gpu_limit, instance_type)
-            if scaling_config:
-                yield from scaling.check_gpu_scaling(scaling_config.gpu_percent, instance_type)
+            if not self.instance_types:
+                yield from self._utilization_problems([instance_type])
         for name, variant in self.variants.items():
             rule = pools.check_no_variant_instance_type.at("variants", name, "instance_type")
             yield from rule(variant.instance_type, self.instance_types)
@@ -212,11 +212,14 @@ class EndpointConfig(Section):
         yield from pools.check_pool_hosting(self.hosting)
         yield from pools.check_same_processor(types)
         yield from pools.check_same_storage(types)
-        scaling_config = self.scaling
-        if scaling_config and scaling_config.gpu_percent is not None:
-            yield from pools.check_equal_gpu_counts(types)
-        if scaling_config and scaling_config.cpu_percent is not None:
-            yield from pools.check_equal_vcpu_counts(types)
+        yield from self._utilization_problems(types)
+
+    def _utilization_problems(
+        self, types: list[platform_facts.InstanceType]
+    ) -> Iterator[Violation]:
+        for key in scaling.UTILIZATIONS:
+            if self.scaling and key in self.scaling.targets:
+                yield from scaling.check_utilization(key, types)
 
     def _hosting_problems(self) -> Iterator[Violation]:
         """Yield settings that the hosting mode does not support."""

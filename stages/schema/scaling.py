@@ -1,6 +1,6 @@
 """Scaling of the instance count: limits, metrics and schedules."""
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, FiniteFloat, model_validator
 
@@ -44,9 +44,9 @@ class ScalingConfig(CountLimits):
     """Target number of concurrent requests per instance. The metric is published every ten seconds,
     so scaling reacts fastest. For single-model hosting. With instance_types of different capacity:
     one number for each type; the metric has a period of one minute."""
-    gpu_percent: Annotated[float, range_field(ranges.GPU_PERCENT)] | None = None
+    gpu_percent: Annotated[float, range_field(ranges.UTILIZATION_PERCENT)] | None = None
     """Target utilisation of each GPU, in percent."""
-    cpu_percent: Annotated[float, range_field(ranges.CPU_PERCENT)] | None = None
+    cpu_percent: Annotated[float, range_field(ranges.UTILIZATION_PERCENT)] | None = None
     """Target utilisation of each vCPU, in percent. For models that run on the CPU."""
     scale_out_cooldown_seconds: Seconds | None = None
     """Cooldown after instances were added, in seconds. Default: 60; 300 for gpu_percent and
@@ -58,9 +58,9 @@ class ScalingConfig(CountLimits):
     """Scheduled changes of the limits, by name."""
 
     @property
-    def targets(self) -> dict[str, object]:
+    def targets(self) -> dict[str, Any]:
         """The target-tracking metrics, by their keys."""
-        return self.model_dump(include={*ranges.SCALING_TARGETS}, exclude_none=True)
+        return self.model_dump(include={*scaling.SCALING_TARGETS}, exclude_none=True)
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:

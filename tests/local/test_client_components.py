@@ -1,7 +1,6 @@
 """Calls of an inference component that scales to zero and back."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,8 +40,7 @@ def endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: Any) -> Path:
     s3.create_bucket(Bucket=ARCHIVE["Bucket"])
     s3.put_object(**ARCHIVE, Body=pack_python(folder / "twice", times(2)))
     cloudformation: Any = boto3.client("cloudformation")
-    template = json.dumps({"Resources": TEMPLATE})
-    cloudformation.create_stack(StackName="shop", TemplateBody=template)
+    cloudformation.create_stack(StackName="shop", TemplateBody=TEMPLATE)
     waiter = {"Delay": 1, "MaxAttempts": 600}
     cloudformation.get_waiter("stack_create_complete").wait(StackName="shop", WaiterConfig=waiter)
     dynamodb = boto3.client("dynamodb")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from platform_facts.rules.monitoring import THRESHOLDS
 from stages import StageConfig
 
 ACCOUNT = "111122223333"
@@ -31,6 +32,8 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
         "log_retention_days": 731,
         "gpu_build_images": {"25.04": MIRROR},
         "tags": {"Team": "search", "cost-centre/EU": "4711 + 4712"},
+        "max_monthly_usd": 100_000.5,
+        "cost_budget": True,
         "notify": {
             "email": ["a@example.com", "b@example.com"],
             "topics": [f"{TOPIC}{number}" for number in range(4)],
@@ -57,6 +60,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                         "launch": {"at": "at(2027-01-31T08:00:00)", "min_count": 4, "max_count": 8},
                     },
                 },
+                on_failure="keep",
                 cache_models=False,
                 data_capture={"percent": 10, "responses": False, "keep_days": 7},
                 environment={"TOKENIZERS_PARALLELISM": "false"},
@@ -75,7 +79,10 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                     "additional_args": "--exit-timeout-secs=60",
                 },
                 update={"strategy": "linear", "percent": 10, "wait_seconds": 300},
-                variants={f"Variant-{number}": {"weight": number} for number in range(10)},
+                variants={
+                    f"Variant-{number}": {"weight": number, "instance_type": "ml.g5.2xlarge"}
+                    for number in range(10)
+                },
             ),
             "rolling": _with(
                 instance_count=2,
@@ -106,6 +113,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                 },
                 "data_capture": {"requests": False},
                 "publish_metrics": True,
+                "server": {"allow_grpc": True, "grpc_port": 9001, "metrics_port": 9002},
                 "image": {"uri": IMAGE, "backends": ["pytorch", "tokens"]},
                 "detailed_observability": True,
                 "alarms": {"model_latency_p50_ms": {"warning": 20}, "unloads_per_minute": {}},
@@ -117,7 +125,11 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
         "release": "23.05",
         "production": True,
         "notify": {"email": ["a@example.com"]},
-        "endpoints": {"text": _with(instance_count=2, instance_type="ml.c5.xlarge")},
+        "endpoints": {
+            "text": _with(
+                instance_count=2, instance_type="ml.c5.xlarge", server={"tensorflow_version": 2}
+            )
+        },
     },
     "pooled": {
         "region": "us-east-1",
@@ -216,7 +228,11 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
             "capture_bucket": "acme-captures",
         },
         "endpoints": {
-            "text": _with(instance_count=2, data_capture={}),
+            "text": _with(
+                instance_count=2,
+                data_capture={},
+                alarms={name: {"warning": 0.5} for name in THRESHOLDS},
+            ),
             "volumes": {
                 "models": ["resnet50"],
                 "instance_type": "ml.c5.2xlarge",

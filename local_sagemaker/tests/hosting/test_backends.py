@@ -10,7 +10,6 @@ from local_sagemaker.hosting import backends, packages
 from local_sagemaker.prerequisites import Interpreter, TritonInstallation
 
 STUB = "triton_python_backend_stub"
-BACKEND = {"libtriton_python.so", STUB, "triton_python_backend_utils.py"}
 PRINT_ENVIRONMENT = """\
 #!/bin/sh
 printf '%s\\n' "$PATH" "$LD_LIBRARY_PATH" "$@"
@@ -48,35 +47,6 @@ def environment_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return folders
 
 
-def test_each_stand_in_has_a_model_and_the_python_backend(
-    triton: TritonInstallation, tmp_path: Path, environment_folders: list[Path]
-) -> None:
-    backends.install(triton, tmp_path / "backends")
-    result = {
-        folder.name: {path.name for path in folder.iterdir()}
-        for folder in (tmp_path / "backends").iterdir()
-    }
-    stand_ins = {"dali", "fil", "onnxruntime", "pytorch"}
-    assert result == {
-        "python": BACKEND,
-        **dict.fromkeys(stand_ins, BACKEND | {"model.py", "stand_in.py"}),
-    }
-    assert environment_folders == [tmp_path / "backends"]
-
-
-def test_libraries_are_copied_and_the_stub_is_linked(
-    triton: TritonInstallation, tmp_path: Path
-) -> None:
-    folder = tmp_path / "backends"
-    backends.install(triton, folder)
-    for library in folder.rglob("*.so"):
-        assert not library.is_symlink()  # Triton refuses a link out of the folder
-        assert library.read_bytes() == b"\x7fELF"
-    stub = folder / "python" / STUB
-    assert stub.is_symlink()  # the stub finds the libraries relative to its resolved path
-    assert stub.resolve() == triton.model_python.stub.resolve()
-
-
 def test_stand_in_runs_in_the_environment_of_this_project(
     triton: TritonInstallation, tmp_path: Path
 ) -> None:
@@ -89,13 +59,3 @@ def test_stand_in_runs_in_the_environment_of_this_project(
     assert path.split(os.pathsep)[0] == f"{sys.prefix}/bin"
     assert libraries == str(triton.own_python.library_path)
     assert arguments == ["a b", "c"]
-
-
-def test_second_installation_replaces_the_libraries(
-    triton: TritonInstallation, tmp_path: Path
-) -> None:
-    folder = tmp_path / "backends"
-    backends.install(triton, folder)
-    (triton.root / "backends" / "python" / "libtriton_python.so").write_bytes(b"new")
-    backends.install(triton, folder)
-    assert {library.read_bytes() for library in folder.rglob("*.so")} == {b"new"}

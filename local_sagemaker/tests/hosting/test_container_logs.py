@@ -1,6 +1,5 @@
 """Sending of container logs to CloudWatch Logs."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -79,20 +78,6 @@ def sender(logs: Logs, monkeypatch: pytest.MonkeyPatch) -> Iterator[ContainerLog
 
 def follow_log(sender: ContainerLogs, server: Any) -> None:
     sender.follow_log(GROUP, "only/i-0123456789abcdef0", server)
-
-
-def test_lines_are_sent_to_the_stream_of_the_instance(
-    sender: ContainerLogs, logs: Logs, tmp_path: Path
-) -> None:
-    server = Server(tmp_path)
-    server.write("starting\n")
-    follow_log(sender, server)
-    eventually(lambda: logs.all == ["starting\n"])
-    server.write("loaded\n")
-    eventually(lambda: logs.all == ["starting\n", "loaded\n"])
-    (stream,) = logs.lines
-    assert re.fullmatch(r"only/i-[0-9a-f]{17}", stream)
-    assert logs.groups == {GROUP}
 
 
 def test_later_copy_continues_the_stream_of_an_earlier_one(

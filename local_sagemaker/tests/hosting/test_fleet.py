@@ -1,4 +1,3 @@
-import dataclasses
 import re
 import threading
 from dataclasses import replace
@@ -16,7 +15,7 @@ from local_sagemaker.hosting.fleet import MANY_CALLS, Fleet
 from local_sagemaker.hosting.instance import RunningServer
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import Capacities, NoCapacityError
-from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
+from local_sagemaker.tests.support.waiting import eventually
 
 
 class FakeTriton:
@@ -204,58 +203,7 @@ def test_instance_with_the_model_is_preferred() -> None:
     assert choose(fleet) is with_model
 
 
-def test_healthy_instance_is_preferred() -> None:
-    unhealthy_instance, healthy_instance = (
-        FakeInstance("only", "minilm.tar.gz"),
-        FakeInstance("only"),
-    )
-    unhealthy_instance.healthy_server = None
-    fleet = serving(unhealthy_instance, healthy_instance)
-    assert [choose(fleet) for _ in range(3)] == [healthy_instance] * 3
-    healthy_instance.healthy_server = None
-    assert choose(fleet) is unhealthy_instance  # the instance may recover soon
-
-
-# Draining
-
-
-def start_draining(fleet: Fleet) -> threading.Thread:
-    thread = threading.Thread(target=fleet.drain, args=(TIMEOUT_SECONDS,), daemon=True)
-    thread.start()
-    return thread
-
-
-def test_drain_waits_for_invocations_in_progress() -> None:
-    fleet = serving(FakeInstance("only"), FakeInstance("only"))
-    calls = [choose(fleet) for _ in range(3)]
-    thread = start_draining(fleet)
-    for call in calls:
-        assert thread.is_alive()
-        call.calls -= 1
-    thread.join()
-
-
 # Start and stop
-
-
-def test_each_variant_has_a_server_in_its_own_folder(triton: type[FakeTriton], host: Host) -> None:
-    environment = {"SAGEMAKER_TRITON_THREAD_COUNT": "4", "OMP_NUM_THREADS": "1"}
-    fleet = start_fleet(host, "text", config({}, {}), {"m": model(Environment=environment)})
-    assert [instance.variant for instance in fleet._instances] == ["v1", "v2"]
-    folders = [server.options["folder"] for server in triton.started]
-    assert len(set(folders)) == 2
-    for server, name in zip(triton.started, ("v1", "v2"), strict=True):
-        folder = server.options["folder"]
-        assert folder.parent == host.folder
-        assert folder.name.startswith(f"text-{name}-")
-        assert server.installation is NOT_ISOLATED
-        assert server.options["backends"] == host.backends
-        assert server.options["environment"] == {"SAGEMAKER_MULTI_MODEL": "true", **environment}
-        assert f"--model-repository={folder / 'empty'}" in server.options["arguments"]
-        assert "--sagemaker-thread-count=4" in server.options["arguments"]
-        assert list((folder / "empty").iterdir()) == []
-        assert server.options["models"] == (folder / "models", folder / "models")
-        assert server.options["log_lines"][0].startswith("Triton is running in SageMaker MME mode.")
 
 
 def test_supported_settings_depend_on_the_image_release(
@@ -287,25 +235,6 @@ def test_health_check_timeout_of_the_variant_is_used(triton: type[FakeTriton], h
     slow_start = {"ContainerStartupHealthCheckTimeoutInSeconds": 120}
     start_fleet(host, "text", config(slow_start, {}), {"m": model()})
     assert [server.health_check_timeouts for server in triton.started] == [[120], [600]]
-
-
-def test_single_model_without_its_archive_fails(
-    triton: type[FakeTriton], host: Host, s3: Any
-) -> None:
-    single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/none.tar.gz"}}
-    models = {"multi": model(), "single": single}
-    variants = ({"ModelName": "multi"}, {"ModelName": "single"})
-    fleet = Fleet()
-    with pytest.raises(LocalSageMakerError, match=r"\(bucket: models, key: search/none\.tar\.gz\)"):
-        fleet.start(
-            dataclasses.replace(host, s3=s3),
-            "search",
-            config(*variants),
-            models,
-            one_instance_per_variant(config(*variants)),
-        )
-    fleet.stop()
-    assert [server.stopped for server in triton.started] == [1]
 
 
 def test_stop_deletes_models_and_keeps_logs(triton: type[FakeTriton], host: Host) -> None:

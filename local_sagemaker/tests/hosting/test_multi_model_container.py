@@ -266,21 +266,6 @@ async def test_has_includes_loading_and_loaded_models(
     assert container.acquire(TARGET).load is None
 
 
-async def test_each_target_model_has_a_unique_safe_name(
-    container: MultiModelContainer, triton: Any, s3: Any
-) -> None:
-    subfolder_target = "folder/ä b.tar.gz"
-    s3.objects["models", f"text/{subfolder_target}"] = tar_gz({"a": b""})
-    await invoke(container, subfolder_target)
-    await invoke(container)
-    names = [
-        json.loads(body)["model_name"] for _, path, body, _ in triton.requests if path == "/models"
-    ]
-    assert len(set(names)) == 2
-    assert all(name.isalnum() and name.isascii() for name in names)
-    assert loaded(container) == [subfolder_target, TARGET]
-
-
 async def test_concurrent_first_invocations_share_one_load(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
@@ -397,21 +382,6 @@ async def test_models_are_unloaded_in_parallel_for_waiting_loads(
     triton.may_unload.set()
     assert await asyncio.gather(*answers) == [b"answer"] * 6
     assert triton.most_models == 6
-
-
-async def test_load_waits_for_the_memory_of_slow_unloads(
-    make: Make, triton: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    container = make(memory=MODEL_BYTES)
-    await invoke(container, "a")
-    monkeypatch.setattr(multi_model_container, "ROOM_SECONDS", 0.001)
-    triton.hanging = "a"
-    (second,) = start_invocations(container, "b")
-    for _ in range(100):  # more than a hundred times ROOM_SECONDS
-        await asyncio.sleep(0.001)
-    triton.may_unload.set()
-    assert await second == b"answer"
-    assert loaded(container) == ["b"]
 
 
 async def test_model_with_a_call_in_progress_is_not_unloaded(make: Make, triton: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.hosting.pools import Capacities, NoCapacityError, Pool, pools
+from local_sagemaker.hosting.pools import Capacities, NoCapacityError, Pool
 
 POOLS: dict[str, Any] = {
     "VariantName": "only",
@@ -20,22 +20,6 @@ POOLS: dict[str, Any] = {
 G6, G5 = Pool("ml.g6.xlarge", "model"), Pool("ml.g5.xlarge", "other")
 SINGLE_TYPE = {"VariantName": "only", "ModelName": "model", "InstanceType": "ml.g6.xlarge"}
 NO_CAPACITY = Capacities({"ml.g6.xlarge": 0, "ml.g5.xlarge": 0})
-
-
-def test_pools_are_ordered_by_priority() -> None:
-    assert pools(POOLS) == [G6, G5]
-    assert pools(SINGLE_TYPE) == [Pool("ml.g6.xlarge", "model", metrics_by_type=False)]
-
-
-def test_first_type_with_capacity_is_chosen() -> None:
-    capacities = Capacities({"ml.g6.xlarge": 1})
-    assert [capacities.take(POOLS), capacities.take(POOLS)] == [G6, G5]
-
-
-def test_ended_instance_frees_its_capacity() -> None:
-    capacities = Capacities({"ml.g6.xlarge": 1})
-    capacities.give_back(capacities.take(POOLS))
-    assert capacities.take(POOLS) == G6
 
 
 @pytest.mark.parametrize(

@@ -41,42 +41,6 @@ def publisher(cloudwatch: CloudWatch, *series: Series) -> Publisher:
     return Publisher(buffer, cloudwatch)
 
 
-def test_metrics_are_published_by_namespace() -> None:
-    cloudwatch = CloudWatch()
-    cpu = Series(names.CPU, DIMENSIONS, 30.0, Counter({55.5: 1}))
-    calls = Series(names.INVOCATIONS, DIMENSIONS, 30.5, Counter({1.0: 3}))
-    publisher(cloudwatch, cpu, calls).publish()
-    dimensions = DIMENSIONS.to_aws()
-    assert cloudwatch.puts == [
-        (
-            "/aws/sagemaker/Endpoints",
-            [
-                {
-                    "MetricName": "CPUUtilization",
-                    "Dimensions": dimensions,
-                    "Timestamp": 30.0,
-                    "Values": [55.5],
-                    "Counts": [1.0],
-                    "Unit": "Percent",
-                }
-            ],
-        ),
-        (
-            "AWS/SageMaker",
-            [
-                {
-                    "MetricName": "Invocations",
-                    "Dimensions": dimensions,
-                    "Timestamp": 30.5,
-                    "Values": [1.0],
-                    "Counts": [3.0],
-                    "Unit": "None",
-                }
-            ],
-        ),
-    ]
-
-
 def test_metrics_are_dropped_if_cloudwatch_is_unreachable() -> None:
     cloudwatch = CloudWatch()
     publisher_ = publisher(cloudwatch, Series(names.INVOCATIONS, DIMENSIONS, 30, Counter({1.0: 1})))

@@ -14,7 +14,10 @@ import boto3
 import pytest
 
 from local_sagemaker import lifecycle
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES
+from local_sagemaker.settings import CAPACITY
 from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, processes
 from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
@@ -138,7 +141,7 @@ def test_signal_ends_all_processes_and_state(
     local_sagemaker: LocalSageMaker, many: EndpointCaller
 ) -> None:
     running = local_sagemaker.running
-    for end in (signal.SIGTERM, signal.SIGKILL):
+    for end in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
         started = all_processes(LocalSageMaker(local_sagemaker.folder, running))
         os.kill(running.pid, end)
         os.waitpid(running.pid, 0)
@@ -146,6 +149,50 @@ def test_signal_ends_all_processes_and_state(
         running = lifecycle.up(local_sagemaker.folder, port=running.port, ends_with_caller=True)
         assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
         assert boto3.client("s3").list_buckets()["Buckets"] == []
+    os.kill(ministack(running), signal.SIGKILL)
+    assert os.waitpid(running.pid, 0)[1] == 0
+    assert local_sagemaker.folder.log.read_text().splitlines()[-1] == (
+        "error: the local SageMaker stopped, because its process of the other AWS services was "
+        "ended by signal 9 (Killed), which the kernel also sends when memory is used up"
+    )
+
+
+@pytest.mark.parametrize(
+    ("capacity", "error"), [("{}", KeyboardInterrupt), ("no JSON", LocalSageMakerError)]
+)
+def test_interrupted_or_failed_start_leaves_no_process(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capacity: str,
+    error: type[BaseException],
+) -> None:
+    children: list[int] = []
+    wait_until_healthy = lifecycle._wait_until_healthy
+
+    def wait(running: RunningSageMaker, folder: Folder) -> None:
+        children.append(eventually(lambda: ministack(running)))
+        if error is KeyboardInterrupt:
+            raise error
+        wait_until_healthy(running, folder)
+
+    monkeypatch.setenv(CAPACITY, capacity)
+    monkeypatch.setattr(lifecycle, "_wait_until_healthy", wait)
+    with pytest.raises(error):
+        lifecycle.up(Folder(tmp_path / "aws"), ends_with_caller=True)
+    assert not any(map(runs, children))
+
+
+def ministack(running: RunningSageMaker) -> int:
+    """Return the process ID of the server's child process, or 0 before it has started."""
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    return next(
+        (
+            int(child)
+            for child in children
+            if b"local_sagemaker.emulator" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ),
+        0,
+    )
 
 
 def all_processes(aws: LocalSageMaker) -> list[int]:

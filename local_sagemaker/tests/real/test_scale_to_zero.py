@@ -43,8 +43,7 @@ def test_component_scales_to_0_and_back(local_sagemaker: LocalSageMaker, tmp_pat
     archive = pack_python(tmp_path / "twice", times(2))
     s3.put_object(Bucket="models", Key="twice.tar.gz", Body=archive)
     cloudformation: Any = boto3.client("cloudformation")
-    template = json.dumps({"Resources": TEMPLATE})
-    cloudformation.create_stack(StackName="shop", TemplateBody=template)
+    cloudformation.create_stack(StackName="shop", TemplateBody=TEMPLATE)
     waiter = {"Delay": 1, "MaxAttempts": 600}
     cloudformation.get_waiter("stack_create_complete").wait(StackName="shop", WaiterConfig=waiter)
 

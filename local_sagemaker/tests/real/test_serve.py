@@ -5,9 +5,12 @@ release after 2.51 (limits of body size and chunks, and a POST /models with inva
 """
 
 import json
+import re
 import shutil
+import socket
 import struct
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +23,11 @@ from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_M
 from local_sagemaker.hosting.serve import ServeCommand
 from local_sagemaker.hosting.serve import multi_model as multi_model_command
 from local_sagemaker.hosting.serve import single_model as single_model_command
-from local_sagemaker.hosting.triton import Response, Triton
+from local_sagemaker.hosting.triton import Response, Triton, UnhealthyError
 from local_sagemaker.prerequisites import PACKAGED_VERSION, TritonInstallation, find_triton
 from local_sagemaker.serving import serve
 from local_sagemaker.settings import TRITONSERVER
+from local_sagemaker.tests.support.endpoint_caller import processes
 from local_sagemaker.tests.support.tiny_models import (
     CONFIG,
     SPEAKS,
@@ -34,7 +38,7 @@ from local_sagemaker.tests.support.tiny_models import (
     write,
     write_ensemble,
 )
-from local_sagemaker.tests.support.waiting import eventually
+from local_sagemaker.tests.support.waiting import eventually, runs
 
 IMAGE = "sagemaker-tritonserver:24.09-py3"
 QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
@@ -226,6 +230,62 @@ def test_server_is_unhealthy_after_a_failed_load_without_ping_mode(
         assert Model(server, "broken").load() == 400
         assert server.ask("GET", "/ping").status == 400
         assert server.log.startswith("Triton is running in SageMaker MME mode.")
+        log = re.escape(str(server.triton.log))
+        with pytest.raises(UnhealthyError, match=f"not pass the ping health check. Log: {log}\n"):
+            server.triton.wait_until_healthy(0.1)
+
+
+# The process
+
+
+def test_container_has_only_its_environment_and_runs_no_code_outside_of_the_sandbox(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs that start the sandbox must not look up commands or modules in the Model's."""
+    mark = f"touch {tmp_path}/escaped"
+    for program in ("unshare", "python3", "tritonserver"):
+        (tmp_path / program).write_text(f"#!/bin/sh\n{mark}\n")
+        (tmp_path / program).chmod(0o755)
+    for module in ("sitecustomize", "asyncio", "usercustomize"):
+        (tmp_path / f"{module}.py").write_text(f"import os; os.system({mark!r})")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    hostile = dict.fromkeys(("PATH", "PYTHONPATH", "PYTHONHOME"), str(tmp_path))
+    with start.multi_model("hostile", **hostile) as server:
+        (process,) = processes(server.models.parent, "tritonserver")
+        variables = Path(f"/proc/{process}/environ").read_text().split("\0")
+    assert {f"{name}={tmp_path}" for name in hostile} <= set(variables)
+    assert not [variable for variable in variables if variable.startswith("AWS_")]
+    assert not (tmp_path / "escaped").exists()
+
+
+def test_failed_start_has_the_end_of_the_log(start: Start) -> None:
+    options = {"SAGEMAKER_TRITON_ADDITIONAL_ARGS": "--load-model=absent"}
+    with (
+        pytest.raises(UnhealthyError, match=r"failed to load all models$"),
+        start.multi_model("ends", **options),
+    ):
+        raise AssertionError("it has started")
+
+
+def test_stop_on_several_threads_ends_server_and_broker(start: Start) -> None:
+    with start.multi_model("stopped") as server:
+        triton = server.triton
+        pids = [triton.session, *processes(server.models.parent)]
+        assert len(pids) > 2
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(lambda _: triton.stop(), range(4)))
+        assert not any(map(runs, pids))
+        assert "descriptor" in (triton.failed_ping(1) or "")
+
+
+def test_invalid_response_is_a_connection_error(
+    many: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, container = socket.socketpair()
+    container.sendall(b"no HTTP\r\n")
+    monkeypatch.setattr(many.triton, "connect", lambda: ours)
+    with container, pytest.raises(ConnectionError, match="the container disconnected"):
+        many.ask("GET", "/ping")
 
 
 # One model

@@ -28,20 +28,6 @@ from local_sagemaker.tests.support.waiting import eventually
 # Update
 
 
-def test_old_instances_drain_before_they_stop(hosting: EndpointOperations, fleets: Fleets) -> None:
-    create(hosting)
-    wait_in_service(hosting)
-    fleets.idle.clear()
-    update(hosting)
-    old = fleets.started[0]
-    eventually(lambda: old.events == ["draining"])
-    assert (status(hosting), serving_config(hosting)) == ("Updating", "two")
-    fleets.idle.set()
-    wait_in_service(hosting)
-    assert old.events == ["draining", "stopped"]
-    assert fleets.started[1].events == []
-
-
 # Data capture
 
 
@@ -130,19 +116,6 @@ def test_failure_reason_hides_internal_errors(
     update(hosting)
     assert wait_in_service(hosting)["FailureReason"] == reason
     assert serving_config(hosting) == "one"
-
-
-def test_failed_endpoint_refuses_updates(hosting: EndpointOperations, fleets: Fleets) -> None:
-    fleets.fail("out of memory")
-    create(hosting)
-    eventually(lambda: status(hosting) == "Failed")
-    with pytest.raises(ApiError) as exc_info:
-        update(hosting)
-    message = f'Cannot update failed endpoint "{ARN}:endpoint/text": delete and recreate it.'
-    assert error_message(exc_info) == message
-    with pytest.raises(ApiError, match="Cannot update failed endpoint"):
-        set_capacity(hosting, DesiredInstanceCount=4)
-    assert status(hosting) == "Failed"
 
 
 # Deletion

@@ -1,7 +1,6 @@
 import asyncio
 import http.client
 import itertools
-import socket
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from botocore.exceptions import EventStreamError
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting import invocation
 from local_sagemaker.hosting.invocation import (
     MAX_BODY_BYTES,
     ClientDisconnectedError,
@@ -163,23 +161,6 @@ async def test_client_that_sends_the_whole_body_receives_the_error(
     assert b"message" in answer.lower()
 
 
-async def test_error_is_sent_despite_an_incomplete_body(
-    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(invocation, "DISCARD_SECONDS", 0.1)
-    fail_invocations(monkeypatch, ApiError("ModelError", "no", status=424))
-    head = f"POST {TEXT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-
-    def send_half(port: int) -> bytes:
-        with closing(socket.create_connection(("127.0.0.1", port))) as connection:
-            connection.sendall(f"{head}Content-Length: 10\r\n\r\n".encode() + b"half")
-            with connection.makefile("rb") as answer:
-                return answer.read()  # until the end of the connection
-
-    async with served(endpoint) as port:
-        assert (await asyncio.to_thread(send_half, port)).startswith(b"HTTP/1.1 424")
-
-
 @pytest.mark.parametrize(
     "error", [ClientDisconnectedError(), ApiError("ModelError", "no", status=424)]
 )
@@ -199,22 +180,6 @@ async def test_failed_invocation_is_counted_as_ended(
     assert [message.get("status") for message in sent] == (
         [424, None] if isinstance(error, ApiError) else []
     )
-
-
-async def test_truncated_response_is_not_followed_by_an_error(
-    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def fail_after_first_part(_: FakeInstance, invocation: Invocation) -> None:
-        await invocation.start_response([(b"content-length", b"9"), *invocation.response_headers])
-        await invocation.send_chunk(b"part", more=True)
-        raise ApiError("ModelError", "broken off", status=424)
-
-    monkeypatch.setattr(FakeInstance, "answer", fail_after_first_part)
-    async with served(endpoint) as port:
-        with pytest.raises(http.client.IncompleteRead) as exc_info:
-            await asyncio.to_thread(request, port, b"", {})
-    assert exc_info.value.partial == b"part"
-    assert "Traceback" not in caplog.text
 
 
 def test_unsupported_operation_is_refused(endpoint: Invocations, client_for: ClientFor) -> None:
@@ -362,29 +327,6 @@ def test_component_is_invoked_and_has_its_own_metrics(
     assert metrics["Invocations", TIMES_ONLY] == 1
     assert metrics["InvocationsPerCopy", TIMES_ONLY] == 0.5
     assert ("InvocationsPerInstance", TIMES_ONLY) not in metrics
-
-
-def test_component_without_copies_refuses_and_counts_invocations(
-    components: Invocations,
-    hosting: HostingOperations,
-    metric_buffer: MetricBuffer,
-    client_for: ClientFor,
-) -> None:
-    hosting.update_inference_component_runtime_config(
-        {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 0}}
-    )
-    wait_for_component(hosting)
-    calls: list[Any] = []
-    components._on_invocation = lambda *call: calls.append(call)
-    client = client_for("sagemaker-runtime", components)
-    assert component_error(client, InferenceComponentName="times") == (
-        "Inference Component has no capacity to process this request. ApplicationAutoScaling may "
-        "be in-progress (if configured) or try to increase the capacity by invoking "
-        "UpdateInferenceComponentRuntimeConfig API."
-    )
-    assert values(metric_buffer) == {("NoCapacityInvocationFailures", TIMES_ONLY): 1}
-    ((name, variant, _, failed),) = calls
-    assert (name, variant, failed) == ("Empty", "only", True)
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,13 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
-from local_sagemaker.api import JsonService, refusal
+from local_sagemaker.api import refusal
 from local_sagemaker.emulator import SERVICES
-from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.recorded.account import Account
 from local_sagemaker.validation import model
 from local_sagemaker.validation.documented import CALCULATED, rules
@@ -133,13 +131,3 @@ def test_patterns_compile(service: str) -> None:
     patterns = {models.shape_for(name).metadata.get("pattern") for name in models.shape_names}
     uncompiled = [pattern for pattern in patterns if pattern and not model._compile(pattern)]
     assert len(uncompiled) <= 6, uncompiled  # SageMaker's have classes that Python lacks
-
-
-@pytest.mark.parametrize(
-    "name", ["../../../x", "a_b", "a b", "-a", "a-", "", "é", "a\n", "a/b", "a" * 64]
-)
-def test_invalid_name_is_refused(name: str) -> None:
-    service = JsonService("sagemaker", SimpleNamespace(delete_endpoint=lambda _: {}))
-    with pytest.raises(ApiError, match=r"(?s)Value '.*' at 'endpointName' failed") as refused:
-        service.call("DeleteEndpoint", {"EndpointName": name})
-    assert refused.value.code == "ValidationException"

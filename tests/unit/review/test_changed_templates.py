@@ -281,7 +281,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     # amounts
     "canary replaced by linear steps without a wait": (
         put(*ROUTING, LINEAR),
-        "shrunk_protection: ... TrafficRoutingConfiguration.WaitIntervalInSeconds: 600 s -> 0 s",
+        "lost_rollback: ... but each step waits 0 s: 100 % of the traffic has moved before",
     ),
     "greater canary": (
         put(*ROUTING, "CanarySize", "Value", 60),
@@ -555,7 +555,8 @@ def test_same_change_of_several_endpoints_is_one_danger() -> None:
     endpoints = {name: make_endpoint(f"prod-{name}") for name in "abc"}
     plan = plan_of(endpoints=endpoints)
     (danger,) = dangers(Comparison("prod", stacks(600), stacks(0), plan, plan))
-    assert danger.message.endswith("WaitIntervalInSeconds: 600 s -> 0 s")
+    assert danger.message.endswith("all traffic moves before an alarm can roll the update back")
+    assert all(text.endswith("IntervalInSeconds: 600 s -> 0 s") for text in danger.consequences)
     assert "prod-a/Endpoint, prod-b/Endpoint, prod-c/Endpoint: " in danger.message
 
 

@@ -1,13 +1,14 @@
 """Properties that refer to another account, bucket, registry or host than before."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from review.comparison import Comparison
-from review.dangers.targets import foreign_targets
-from tests.unit.review.edits import PROD, Edit, compare, put
+from review.dangers.targets import foreign_targets, unreachable_hosts
+from tests.unit.review.edits import PROD, Edit, compare, plan_of, put
 
 REGISTRY = "111111111111.dkr.ecr.us-east-1.amazonaws.com"
 GROUP = "sg-0123456789abcdef0"
@@ -62,12 +63,19 @@ FOREIGN: dict[str, tuple[Edit, str]] = {
         put("Config", "DataCaptureConfig", "DestinationS3Uri", "gs://evil/text"),
         "host.evil",
     ),
+    "host and port": (
+        put(*ENVIRONMENT, "EnvironmentVariables", 0, "Value", "collector.example.org:4317"),
+        "host.collector.example.org",
+    ),
     "security group": (
         put("Model", "VpcConfig", "SecurityGroupIds", ["sg-0123456789abcdef1"]),
         "security group.sg-0123456789abcdef1",
     ),
 }
 FAMILIAR: dict[str, Edit] = {
+    "time and version": put(
+        *ENVIRONMENT, "EnvironmentVariables", 0, "Value", "at 10:30 image:1.25 https://pypi.org/x"
+    ),
     "other object": put("Function", "Code", "S3Key", "b.zip"),
     "other image": put(*ENVIRONMENT, "Image", f"{REGISTRY}/image@sha256:0b"),
     "bucket of another resource": put("Function", "Code", "S3Bucket", "captured"),
@@ -105,3 +113,62 @@ def test_output_with_a_new_target_is_a_danger() -> None:
 def test_new_stage_has_nothing_to_compare_with() -> None:
     comparison = Comparison("prod", {}, {"prod-text": {"Resources": RESOURCES}}, None, PROD)
     assert [*foreign_targets(comparison)] == []
+
+
+PRIVATE = plan_of(settings={"private_network": True})
+CALL = "import urllib.request\nurllib.request.urlopen('https://{}/rules.json')\n"
+ROUTE = {
+    "Type": "AWS::EC2::Route",
+    "Properties": {"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": {"Ref": "Nat"}},
+}
+SECRETS = {
+    "Type": "AWS::EC2::VPCEndpoint",
+    "Properties": {"ServiceName": "com.amazonaws.us-east-1.secretsmanager"},
+}
+
+
+def models(folder: Path, host: str) -> Path:
+    code = folder / "minilm" / "tokenizer" / "1" / "model.py"
+    code.parent.mkdir(parents=True)
+    code.write_text(CALL.format(host) if host else "")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "plan", "resource", "count"),
+    [
+        ("", "rules.example.org", PRIVATE, {}, 1),
+        ("old.example.org", "rules.example.org", PRIVATE, {}, 1),
+        ("rules.example.org", "rules.example.org", PRIVATE, {}, 0),
+        ("", "127.0.0.1", PRIVATE, {}, 0),
+        ("", "rules.example.org", PROD, {}, 0),
+        ("", "rules.example.org", PRIVATE, {"Route": ROUTE}, 0),
+        ("", "secretsmanager.us-east-1.amazonaws.com", PRIVATE, {"Gateway": SECRETS}, 0),
+        ("", "sqs.us-east-1.amazonaws.com", PRIVATE, {"Gateway": SECRETS}, 1),
+    ],
+)
+def test_host_of_code_without_a_route(
+    old: str, new: str, plan: Any, resource: dict[str, Any], count: int, tmp_path: Path
+) -> None:
+    comparison = compare(
+        RESOURCES,
+        {**RESOURCES, **resource},
+        plan_after=plan,
+        old_models=models(tmp_path / "old", old),
+        models=models(tmp_path / "new", new),
+    )
+    messages = [danger.message for danger in unreachable_hosts(comparison)]
+    text = f"prod-text: the private network has no route to {new}, which the code of minilm names"
+    assert [message.startswith(text) for message in messages] == [True] * count
+
+
+def test_host_of_a_variable_without_a_route() -> None:
+    after = copy.deepcopy(RESOURCES)
+    container = {"Environment": {"COLLECTOR": "grpc://traces.example.org:4317"}}
+    after["Model"]["Properties"]["PrimaryContainer"] = container
+    for plan, count in ((PRIVATE, 2), (PROD, 1)):
+        comparison = compare(RESOURCES, after, plan_before=plan, plan_after=plan)
+        result = [danger.message for danger in foreign_targets(comparison)]
+        assert len(result) == count
+        text = "no route to traces.example.org, which COLLECTOR names"
+        assert (text in result[-1]) == (count > 1)

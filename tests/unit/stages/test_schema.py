@@ -1,5 +1,7 @@
 """The stage file schema: defaults, valid settings and error messages."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,9 @@ import pytest
 import platform_facts
 from stages import StageConfig
 from stages.schema.endpoint import EndpointConfig
+from stages.schema.section import Section
+from stages.schema.server import ServerConfig
+from tests.synth.every_stage import EVERY_STAGE, every_stage
 from tests.unit.stages.conftest import Load, Problems
 
 VALID = """\
@@ -63,6 +68,29 @@ def test_every_key_has_a_description() -> None:
     for section in (schema, *schema["$defs"].values()):
         for name, field in section.get("properties", {}).items():
             assert field.get("description"), name
+
+
+def test_every_key_is_documented_and_in_a_synthesised_stage() -> None:
+    """No template that cfn-lint and cdk-nag judge has a key that no test stage sets."""
+    schema = StageConfig.model_json_schema()
+    page = (Path(__file__).parents[3] / "docs/stages.md").read_text()
+    sections = {schema["title"]: schema, **schema["$defs"]}
+    keys = {(name, key) for name, section in sections.items() for key in section["properties"]}
+    documented = {(name, key) for name, key in keys if re.search(rf"\b{key}\b", page)}
+    documented |= {("ServerConfig", key) for key in ServerConfig.model_fields}  # in the JSON schema
+    assert not keys - documented, "describe these keys in docs/stages.md"
+    used = {key for name in EVERY_STAGE for key in _used_keys(every_stage(name))}
+    assert not keys - used, "set these keys in tests/synth/every_stage.py"
+
+
+def _used_keys(value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Section):
+        for key in value.model_fields_set:
+            yield type(value).__name__, key
+            yield from _used_keys(getattr(value, key))
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _used_keys(item)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 import pytest
 
+from review.files.code_changes import CodeChanges
 from review.files.file_review import compare_files
-from review.files.python_code import changed_literals, texts
+from review.files.python_code import texts
 
 PATH = "constructs/triton_sagemaker/build_handler/index.py"
 CODE = '''
@@ -31,17 +32,22 @@ EQUAL = {
 }
 
 
+def literal_changes(before: bytes, after: bytes) -> list[tuple[str, object, object]]:
+    changes = CodeChanges(before, after).changes
+    return [(change.name, *change.literals) for change in changes if change.literals]
+
+
 @pytest.mark.parametrize("title", CHANGES)
 def test_changed_literal(title: str) -> None:
     old, new, change = CHANGES[title]
     before, after = CODE.encode(), CODE.replace(old, new).encode()
-    assert [*changed_literals(before, after)] == [change]
+    assert literal_changes(before, after) == [change]
 
 
 @pytest.mark.parametrize("title", EQUAL)
 def test_equal_literals(title: str) -> None:
     old, new = EQUAL[title]
-    assert not [*changed_literals(CODE.encode(), CODE.replace(old, new).encode())]
+    assert not literal_changes(CODE.encode(), CODE.replace(old, new).encode())
 
 
 def test_limit_of_code_in_aws_is_a_danger() -> None:
@@ -52,7 +58,7 @@ def test_limit_of_code_in_aws_is_a_danger() -> None:
     assert (danger.rule, danger.message) == ("changed_limits", f"{PATH}: MAX_BUILDS 4 -> 64")
     review = compare_files(*sides)
     assert review.dangers == ()
-    assert review.code[0].endswith("index.py (MAX_BUILDS 4 -> 64)")
+    assert review.code[0].endswith("index.py: MAX_BUILDS: 4 -> 64")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,604 @@
+"""What changes in a file of Python code, from its syntax trees before and after.
+
+People judge code. This tells them what to look at: the statements that differ, what the code newly
+calls, and checks that refuse less. Names of local variables, annotations, docstrings and the order
+of imports have no effect, and are not compared.
+"""
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+from review.files.python_code import (
+    Literal,
+    assigned_names,
+    fold,
+    is_literal,
+    named_children,
+    parse,
+)
+from review.files.weaker_checks import ignored_errors, kept_results, weaker_checks
+from review.values import format_change
+
+TYPING = ("__future__", "collections.abc", "types", "typing", "typing_extensions")
+"""Modules whose names are mostly for annotations."""
+NO_EFFECT = "only comments, docstrings, annotations or formatting: it behaves as before"
+RENAMED = "only other names of local variables, and comments or annotations: it behaves as before"
+SAME_PARTS = "the same calls, constants, raised errors and imports as before"
+COMMON_CONSTANTS = {repr(value) for value in (None, True, False, 0, 1, -1, "", ())}
+"""Literals that most code has; where one changes in a statement, the statement is told."""
+COMMON_CALLS = frozenset(
+    (
+        *("add", "append", "bool", "bytes", "decode", "dict", "encode", "endswith", "enumerate"),
+        *("extend", "filter", "format", "frozenset", "get", "getattr", "int", "isinstance"),
+        *("items", "join", "keys", "len", "list", "lower", "map", "max", "min", "next"),
+        *("partition", "range", "removeprefix", "removesuffix", "replace", "repr", "reversed"),
+        *("rpartition", "set", "setdefault", "sorted", "split", "splitlines", "startswith", "str"),
+        *("strip", "sum", "tuple", "type", "update", "upper", "values", "zip"),
+    )
+)
+"""Functions and methods of Python's own types, by which the same is written in other words."""
+MAX_TEXT = 90
+"""Maximum characters of a statement, or of a side of a change; longer ones are cut."""
+MAX_NAMES = 6
+"""Maximum names in a list of new calls, constants or functions."""
+MAX_PAIRS = 2500
+"""Maximum comparisons of changed statements of a function; above it, they are paired in order."""
+SIMILAR = 0.5
+"""Minimum similarity of two statements of which one replaces the other."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NESTED = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Fields with statements in statements."""
+_RANKS = {ast.Raise: 0, ast.Assert: 0, ast.If: 1, ast.While: 1, ast.Return: 1, ast.ExceptHandler: 1}
+_KEYWORDS = {ast.If: "if", ast.While: "while", ast.Return: "return", ast.Raise: "raise",
+             ast.Assert: "assert", ast.For: "for", ast.With: "with"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """A changed expression or statement; one side is None if it is new or gone.
+
+    function: the function's qualified name, empty for statements of the module.
+    name: the target, key, argument or compared expression that has the value.
+    keyword: the first word of the statement, such as `if`.
+    rank: how much it tells, from 0.
+    """
+
+    function: str
+    name: str
+    keyword: str
+    before: ast.AST | None
+    after: ast.AST | None
+    rank: int
+
+    @property
+    def literals(self) -> tuple[Literal, Literal] | None:
+        """Both literals, None if a side is no literal."""
+        if self.before is None or self.after is None:
+            return None
+        sides = fold(self.before, {}), fold(self.after, {})
+        return sides if all(map(is_literal, sides)) else None
+
+    def __str__(self) -> str:
+        own = self.function.rpartition(".")[2]
+        name = "" if self.name == own else f"{_cut(self.name, MAX_TEXT // 2)}:"
+        start = " ".join(filter(None, (self.keyword, name)))
+        if self.before is None or self.after is None:
+            word = "new" if self.before is None else "gone"
+            node = self.after or self.before
+            assert node is not None
+            label = name if isinstance(node, ast.expr) else ""
+            return f"{word}: {label}{' ' if label else ''}{short_text(node)}"
+        return f"{start}{' ' if start else ''}{_change_text(self.before, self.after)}"
+
+
+class CodeChanges:
+    """The differences of two versions of a file."""
+
+    def __init__(self, before: bytes, after: bytes) -> None:
+        """Parse both versions."""
+        trees = parse(before), parse(after)
+        self.is_readable = None not in trees
+        self._old, self._new = (
+            _Module(_Plain().visit(tree or ast.Module([], []))) for tree in trees
+        )
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """The changed statements of functions that exist before and after, and of the module."""
+        old, new = self._old.units, self._new.units
+        return [change for name in new if name in old and name in self._changed
+                for change in _unit_changes(name, old[name], new[name])]  # fmt: skip
+
+    @cached_property
+    def _changed(self) -> set[str]:
+        """Names of the parts that differ by more than the names of local variables."""
+        old, new = self._old.canonical, self._new.canonical
+        return {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+
+    @property
+    def warnings(self) -> list[tuple[bool, str]]:
+        """Checks that refuse less, ignored errors and kept results, and whether each is certain."""
+        sides = self._old.units, self._new.units
+        changed = [(change.function, change.before, change.after) for change in self.changes]
+        return [
+            *((True, text) for text in dict.fromkeys(weaker_checks(*sides, changed))),
+            *kept_results(*sides),
+            *ignored_errors(*sides),
+        ]
+
+    def texts(self, longest: int) -> list[str]:
+        """Return texts of about `longest` characters, those that tell most first."""
+        old, new = self._old, self._new
+        if not self._changed and old.imports == new.imports:
+            return [NO_EFFECT if old.dump == new.dump else RENAMED]
+        functions = [*self._function_texts()]
+        by_function: dict[str, list[str]] = {}
+        count = 0
+        for change in sorted(self.changes, key=lambda change: change.rank):  # stable
+            texts = by_function.setdefault(change.function, [])
+            if sum(map(len, chain(*by_function.values()))) >= longest:
+                count += 1
+            elif str(change) not in texts:
+                texts.append(str(change))
+        statements = [f"{name}: {'; '.join(texts)}" if name else "; ".join(texts)
+                      for name, texts in by_function.items() if texts]  # fmt: skip
+        is_same = self._has_same_parts and not any(change.literals for change in self.changes)
+        if is_same and (functions or count):
+            names = [name for name in by_function if name]
+            where = f" in {_names(names)}" if names else ""
+            return [f"rewritten{where} with {SAME_PARTS}", *functions]
+        more = [f"{count} more changed statements"] if count else []
+        texts = [*statements, *more, *functions, *self._part_texts("; ".join(statements))]
+        return [text for index, text in enumerate(texts)
+                if index == 0 or sum(map(len, texts[:index])) < longest]  # fmt: skip
+
+    def _function_texts(self) -> Iterator[str]:
+        """Yield the functions and classes that are new or gone."""
+        old, new = self._old, self._new
+        removed = [name for name in old.units if name and name not in new.units]
+        added = [name for name in new.units if name and name not in old.units]
+        for name in list(removed):
+            same = (other for other in added if _body(old.units[name]) == _body(new.units[other]))
+            if other := next(same, None):
+                yield f"{name} is renamed {other}"
+                removed.remove(name)
+                added.remove(other)
+        if added:
+            yield f"new functions: {_names(added)}"
+        if removed:
+            yield f"gone functions: {_names(removed)}"
+
+    @property
+    def _has_same_parts(self) -> bool:
+        old, new = self._old, self._new
+        return (old.calls, old.raised, old.constants, old.imports) == (
+            *(new.calls, new.raised, new.constants, new.imports),
+        )
+
+    def _part_texts(self, shown: str) -> Iterator[str]:
+        """Yield the calls, constants, raised errors and imports that are new or gone.
+
+        Those that the `shown` statements name are left out.
+        """
+        old, new = self._old, self._new
+        for words, before, after in (
+            (("newly calls", "no longer calls"), old.calls, new.calls),
+            (("newly raises", "no longer raises"), old.raised, new.raised),
+            (("new constants", "gone constants"), old.constants, new.constants),
+            (("newly imports", "no longer imports"), old.imports, new.imports),
+        ):
+            for word, names in zip(words, (after - before, before - after), strict=True):
+                parts = [name for name in sorted(names)
+                         if _is_unshown(name, shown)
+                         and not any(other.startswith(f"{name}.") for other in names)]  # fmt: skip
+                if parts:
+                    yield f"{word} {_names(parts)}"
+
+
+def _is_unshown(name: str, shown: str) -> bool:
+    """Return whether statements do not name a call or a constant, which is no sentence either."""
+    text = name.strip("'\"")
+    is_sentence = text.count(" ") > 2 and "://" not in text
+    return text not in shown and not is_sentence and any(map(str.isalnum, text))
+
+
+@dataclass
+class _Module:
+    tree: ast.Module
+
+    @cached_property
+    def units(self) -> dict[str, ast.AST]:
+        """Qualified name -> function, or class without its functions; empty -> the module."""
+        units: dict[str, ast.AST] = {}
+
+        def add(owner: ast.Module | ast.ClassDef, name: str) -> None:
+            own = [part for part in owner.body
+                   if not isinstance(part, (*_FUNCTIONS, ast.ClassDef))
+                   and not isinstance(part, ast.Import | ast.ImportFrom)]  # fmt: skip
+            shell = copy.copy(owner)
+            shell.body = own
+            units[name] = shell
+            for part in owner.body:
+                full_name = f"{name}.{getattr(part, 'name', '')}".lstrip(".")
+                while full_name in units:  # such as the setter of a property
+                    full_name += "'"
+                if isinstance(part, ast.ClassDef):
+                    add(part, full_name)
+                elif isinstance(part, _FUNCTIONS):
+                    units[full_name] = part
+
+        add(self.tree, "")
+        return units
+
+    @cached_property
+    def canonical(self) -> dict[str, str]:
+        """Name -> text of each part, without the names of local variables."""
+        return {name: _canonical(unit) for name, unit in self.units.items()}
+
+    @cached_property
+    def dump(self) -> str:
+        return "\n".join(map(ast.dump, self.units.values()))
+
+    @cached_property
+    def imports(self) -> set[str]:
+        """Full names of what is imported and used, and modules; not those for annotations."""
+        names = set[str]()
+        used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                module = f"{'.' * node.level}{node.module or ''}"
+                names |= {module} | {f"{module}.{alias.name}" for alias in node.names
+                                     if (alias.asname or alias.name) in used}  # fmt: skip
+        return {name for name in names if not name.startswith(TYPING)}
+
+    @cached_property
+    def calls(self) -> set[str]:
+        """Names of called functions and methods that the file does not define."""
+        own = {name.rpartition(".")[2] for name in self.units}
+        names = {_last_name(node.func) for node in ast.walk(self.tree)
+                 if isinstance(node, ast.Call)}  # fmt: skip
+        return names - own - COMMON_CALLS - {""}
+
+    @cached_property
+    def raised(self) -> set[str]:
+        nodes = (node.exc for node in ast.walk(self.tree) if isinstance(node, ast.Raise))
+        return {_last_name(node.func if isinstance(node, ast.Call) else node)
+                for node in nodes if node} - {""}  # fmt: skip
+
+    @cached_property
+    def constants(self) -> set[str]:
+        """Literals as Python writes them; names of constants are replaced by their literals."""
+        tree = _Folded(assigned_names(self.tree)).visit(copy.deepcopy(self.tree))
+        values = {repr(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        return values - COMMON_CONSTANTS
+
+
+class _Plain(ast.NodeTransformer):
+    """Removes what has no effect: docstrings, and annotations outside of classes."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        in_class = isinstance(node, ast.ClassDef)
+        for name in _NESTED:
+            if isinstance(statements := getattr(node, name, None), list):
+                kept = [part for part in statements if not _has_no_effect(part)]
+                if not in_class:
+                    kept = [_without_annotation(part) for part in kept]
+                setattr(node, name, [part for part in kept if part])
+        if isinstance(node, _FUNCTIONS):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+        return super().generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        value = fold(node, {})
+        return ast.copy_location(ast.Constant(value), node) if _is_amount(value) else node
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, int | float | str)
+
+
+def _has_no_effect(node: ast.AST) -> bool:
+    match node:
+        case ast.Pass() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+            return True
+    return False
+
+
+def _without_annotation(node: ast.AST) -> ast.AST | None:
+    if not isinstance(node, ast.AnnAssign):
+        return node
+    return node.value and ast.Assign([node.target], node.value, lineno=node.lineno)
+
+
+class _Folded(ast.NodeTransformer):
+    """Replaces names of constants by their literals, and joins the texts of f-strings."""
+
+    def __init__(self, names: Mapping[str, Literal]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and isinstance(self._names.get(node.id), str | int):
+            return ast.Constant(self._names[node.id])
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        parts: list[ast.expr] = []
+        for part in node.values:
+            folded = fold(part, self._names)
+            if not is_literal(folded):
+                parts.append(self.visit(part))
+            elif parts and isinstance(parts[-1], ast.Constant):
+                parts[-1] = ast.Constant(str(parts[-1].value) + str(folded))
+            else:
+                parts.append(ast.Constant(str(folded)))
+        return ast.JoinedStr(parts)
+
+
+def _canonical(unit: ast.AST) -> str:
+    """Return a part as text, in which local variables are numbered."""
+    if not isinstance(unit, _FUNCTIONS):
+        return ast.dump(unit)
+    parts = [*ast.walk(unit)]
+    fixed = {part.arg for part in parts if isinstance(part, ast.arg)}
+    for part in parts:
+        if isinstance(part, ast.Global | ast.Nonlocal):
+            fixed.update(part.names)
+    numbers: dict[str, str] = {}
+    for part in parts:
+        name = _stored_name(part)
+        if name and name not in fixed:
+            numbers.setdefault(name, f"<{len(numbers)}>")
+    renamed = copy.deepcopy(unit)
+    for part in ast.walk(renamed):
+        for field in ("id", "name", "rest"):
+            if isinstance(part, ast.Name | ast.ExceptHandler | ast.pattern):
+                name = getattr(part, field, None)
+                if name in numbers:
+                    setattr(part, field, numbers[name])
+    return ast.dump(renamed)
+
+
+def _stored_name(node: ast.AST) -> str | None:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()):
+            return name
+        case ast.ExceptHandler(name=name) | ast.MatchAs(name=name) | ast.MatchStar(name=name):
+            return name
+        case ast.MatchMapping(rest=name):
+            return name
+    return None
+
+
+def _body(unit: ast.AST) -> str:
+    """Return a function as text, without its name."""
+    anonymous = copy.copy(unit)
+    if hasattr(anonymous, "name"):
+        anonymous.name = ""
+    return _canonical(anonymous)
+
+
+def _unit_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[Change]:
+    """Yield the changed expressions of a function or class, of statements in any order."""
+    sides = [[*_statements(unit)] for unit in (old, new)]
+    counts = [Counter(map(_text, side)) for side in sides]
+    removed, added = (
+        [node for node in side if (count - other)[_text(node)]]
+        for side, count, other in zip(sides, counts, reversed(counts), strict=True)
+    )
+    for before, after in _pairs(removed, added):
+        kind = type(after or before)
+        rank, keyword = _RANKS.get(kind, 2), _KEYWORDS.get(kind, "")
+        own = name.rpartition(".")[2]
+        if before is None or after is None:
+            yield Change(name, own, keyword, before, after, rank)
+        else:
+            for part, *nodes in expression_changes(own, before, after):
+                is_message = keyword == "raise" and isinstance(
+                    nodes[0], ast.JoinedStr | ast.Constant
+                )
+                yield Change(name, part, keyword, nodes[0], nodes[1], 3 if is_message else rank)
+
+
+def _statements(node: ast.AST, *, is_first: bool = True) -> Iterator[ast.AST]:
+    """Yield the statements of a function or class, each without the statements in it."""
+    if not isinstance(node, ast.Module | ast.Try) and not (
+        is_first and isinstance(node, ast.ClassDef) and not node.bases
+    ):
+        yield _header(node)
+    for name in _NESTED:
+        for part in getattr(node, name, None) or ():
+            if isinstance(part, ast.AST):
+                yield from _statements(part, is_first=False)
+
+
+def _header(node: ast.AST) -> ast.AST:
+    if not any(isinstance(getattr(node, name, None), list) for name in _NESTED):
+        return node
+    header = copy.copy(node)
+    for name in _NESTED:
+        if hasattr(header, name):
+            setattr(header, name, [])
+    return header
+
+
+def _pairs(
+    removed: Sequence[ast.AST], added: Sequence[ast.AST]
+) -> Iterator[tuple[ast.AST | None, ast.AST | None]]:
+    """Yield each removed statement with the one that replaces it, then the new ones."""
+    if len(removed) * len(added) > MAX_PAIRS:
+        pairs = [*zip(removed, added, strict=False)]
+    else:
+        candidates = [(_similarity(old, new), old, new) for old in removed for new in added
+                      if type(old) is type(new)]  # fmt: skip
+        pairs, paired = [], set[int]()
+        for similarity, old, new in sorted(candidates, key=lambda row: -row[0]):
+            if similarity >= SIMILAR and not {id(old), id(new)} & paired:
+                pairs.append((old, new))
+                paired |= {id(old), id(new)}
+    after = {id(old): new for old, new in pairs}
+    replacing = {id(new) for _, new in pairs}
+    yield from ((old, after.get(id(old))) for old in removed)
+    yield from ((None, new) for new in added if id(new) not in replacing)
+
+
+def _similarity(old: ast.AST, new: ast.AST) -> float:
+    before, after = _text(old)[:1000], _text(new)[:1000]
+    return SequenceMatcher(None, before, after, autojunk=False).ratio()
+
+
+NodePair = tuple[str, ast.AST | None, ast.AST | None]
+"""Name of a value, and its node before and after."""
+
+
+def expression_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[NodePair]:
+    """Yield the smallest parts of two statements or expressions that differ and tell something."""
+    if ast.dump(old) == ast.dump(new):
+        return
+    pairs = _child_pairs(name, old, new)
+    if pairs is None:
+        yield name, old, new
+        return
+    for part, before, after in pairs:
+        if before is None or after is None:
+            yield part, before, after
+        else:
+            yield from expression_changes(part, before, after)
+
+
+def _child_pairs(name: str, old: ast.AST, new: ast.AST) -> list[NodePair] | None:
+    """Return the parts of both nodes, None if the nodes as a whole tell what changes."""
+    if type(old) is not type(new) or any(is_literal(fold(node, {})) for node in (old, new)):
+        return None
+    match old, new:
+        case ast.Dict(), ast.Dict():
+            return _named_pairs(*(
+                {_text(key) if key else "**": value
+                 for key, value in zip(side.keys, side.values, strict=True)}
+                for side in (old, new)
+            ))  # fmt: skip
+        case (
+            (ast.List(elts=before), ast.List(elts=after))
+            | (ast.Tuple(elts=before), ast.Tuple(elts=after))
+            | (ast.Set(elts=before), ast.Set(elts=after))
+        ):
+            return [(name, *pair) for pair in _aligned(before, after)]
+        case ast.Call(), ast.Call() if ast.dump(old.func) == ast.dump(new.func):
+            label = ast.unparse(old.func)
+            arguments = _named_pairs(*(
+                {word.arg or "**": word.value for word in side.keywords} for side in (old, new)
+            ))  # fmt: skip
+            return [*((label, *pair) for pair in _aligned(old.args, new.args)), *arguments]
+        case (ast.JoinedStr(), _) | (ast.UnaryOp(), _):
+            return None
+    return _single(name, old, new)
+
+
+def _named_pairs(before: Mapping[str, ast.AST], after: Mapping[str, ast.AST]) -> list[NodePair]:
+    return [(name.strip("'\""), before.get(name), after.get(name))
+            for name in dict.fromkeys((*before, *after))]  # fmt: skip
+
+
+def _single(name: str, old: ast.AST, new: ast.AST) -> list[NodePair] | None:
+    """Return the parts if only one differs, or those of statements."""
+    fields = [[(key, value) for key, value in ast.iter_fields(node)
+               if not isinstance(value, ast.AST | list)] for node in (old, new)]  # fmt: skip
+    operators = [[type(part) for part in ast.iter_child_nodes(node)
+                  if isinstance(part, ast.cmpop | ast.operator | ast.unaryop | ast.boolop)]
+                 for node in (old, new)]  # fmt: skip
+    children = [[*named_children(node, name)] for node in (old, new)]
+    if fields[0] != fields[1] or operators[0] != operators[1]:
+        return None
+    if len(children[0]) != len(children[1]):
+        return None
+    pairs = [(label, before, after)
+             for (_, before), (label, after) in zip(*children, strict=True)
+             if ast.dump(before) != ast.dump(after)]  # fmt: skip
+    return pairs if len(pairs) == 1 or isinstance(old, ast.stmt) else None
+
+
+def _aligned(
+    before: Sequence[ast.AST], after: Sequence[ast.AST]
+) -> Iterator[tuple[ast.AST | None, ast.AST | None]]:
+    """Yield the items of two lists that differ; both are None nowhere."""
+    matcher = SequenceMatcher(None, [*map(ast.dump, before)], [*map(ast.dump, after)], False)
+    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        old, new = before[start:end], after[new_start:new_end]
+        if len(old) == len(new):
+            yield from zip(old, new, strict=True)
+        else:
+            yield from ((node, None) for node in old)
+            yield from ((None, node) for node in new)
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return f"{', '.join(_cut(name, MAX_TEXT) for name in names[:MAX_NAMES])}{more}"
+
+
+def _last_name(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _text(node: ast.AST) -> str:
+    """Return a statement or expression on one line; of a compound statement, its first line."""
+    lines = ast.unparse(ast.fix_missing_locations(node)).splitlines()
+    return next((line for line in lines if not line.startswith("@")), "")
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def short_text(node: ast.AST) -> str:
+    """Return a statement or expression as text; of a long one, `…` replaces its inner parts."""
+    text = _text(node)
+    for depth in range(8, 1, -1):
+        if len(text) <= MAX_TEXT:
+            break
+        text = _text(_without_depth(copy.deepcopy(node), depth))
+    return _cut(text, MAX_TEXT).removesuffix(":")
+
+
+def _change_text(before: ast.AST, after: ast.AST) -> str:
+    """Return BEFORE -> AFTER; of long texts, the part that differs."""
+    short = short_text(before), short_text(after)
+    is_text = isinstance(before, ast.Constant | ast.JoinedStr)
+    if short[0] == short[1] or (is_text and max(map(len, map(_text, (before, after)))) > MAX_TEXT):
+        return format_change(_text(before), _text(after))
+    return " -> ".join(short)
+
+
+def _without_depth(node: ast.AST, depth: int) -> ast.AST:
+    """Return a node whose expressions below a depth are `…`."""
+    for field, value in ast.iter_fields(node):
+        parts: list[Any] = value if isinstance(value, list) else [value]
+        for index, part in enumerate(parts):
+            if not isinstance(part, ast.AST):
+                continue
+            is_cut = depth == 0 and isinstance(part, ast.expr) and len(_text(part)) > 12
+            if is_cut and not isinstance(node, ast.JoinedStr | ast.FormattedValue):
+                parts[index] = ast.Name("…", ast.Load())
+            elif not isinstance(part, ast.JoinedStr):
+                _without_depth(part, max(depth - 1, 0))
+        if not isinstance(value, list):
+            setattr(node, field, parts[0])
+    return node

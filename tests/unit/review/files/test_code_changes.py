@@ -1,0 +1,145 @@
+"""What a report says about changed Python code: its statements, and checks that refuse less."""
+
+import pytest
+
+from review.files.code_changes import NO_EFFECT, RENAMED, SAME_PARTS, CodeChanges
+from review.files.file_review import FileReview, compare_files
+
+PATH = "constructs/triton_sagemaker/catalog_handler/index.py"
+CODE = '''"""Counts shipments."""
+import boto3
+from re import match
+
+LIMIT = 60 * 2
+
+def handle(event, _context):
+    """Return the number of parcels."""
+    _check(event["Crate"], event)
+    parcels = [row for row in _rows(event["Table"]) if row["weight"] > LIMIT]
+    try:
+        _publish(parcels)
+    except KeyError:
+        parcels = []
+    return {"Count": str(len(parcels)), "Crate": event["Crate"]}
+
+def _rows(table):
+    pages = boto3.client("dynamodb").get_paginator("scan")
+    return [row for page in pages.paginate(TableName=table) for row in page["Items"]]
+
+def _check(crate, event):
+    if crate != f"crates/{event['Digest']}.box" or event.get("Sealed") is None:
+        raise ValueError(f"{crate} is not the crate")
+    if not _is_known(crate) and not all(crate):
+        raise LookupError(crate)
+
+def _is_known(crate):
+    return match("c[0-9]", crate) == crate
+
+def _client(name):
+    return boto3.client(name)
+
+def _publish(parcels):
+    boto3.client("sns").publish(TopicArn="parcels", Message=str(parcels))
+'''
+
+
+def review(after: str, path: str = PATH) -> FileReview:
+    owners = {".github/CODEOWNERS": b"* @acme/ml"}
+    sides = {**owners, path: CODE.encode()}, {**owners, path: after.encode()}
+    return compare_files(*sides, frozenset({after.encode()}) if path == PATH else frozenset())
+
+
+def edited(*edits: str) -> str:
+    text = CODE
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("edits", "text"),
+    [
+        (("Return the number", "# why\n    Return no number", "60 * 2", "120"), NO_EFFECT),
+        (("def _rows(table)", "def _rows(table: str) -> list[int]"), NO_EFFECT),
+        (("import boto3\n", "import boto3\nfrom typing import Any\n"), NO_EFFECT),
+        (("pages", "listing", "for page in", "for page  in"), RENAMED),
+        (("def _client", "def _aws"), "_client is renamed _aws"),
+        (("> LIMIT", ">= LIMIT"), "handle: parcels: row['weight'] > LIMIT -> row['weight'] >="),
+        (('"sns"', '"sqs"'), "_publish: boto3.client: 'sns' -> 'sqs'"),
+        (('str(len(parcels))', '"7"'), "handle: return Count: str(len(parcels)) -> '7'"),
+        (("        raise LookupError(crate)", "        return"), "gone: raise LookupError(crate)"),
+    ],
+)  # fmt: skip
+def test_statements_of_a_change(edits: tuple[str, ...], text: str) -> None:
+    after = edited(*edits)
+    assert text in "; ".join(CodeChanges(CODE.encode(), after.encode()).texts(500))
+    (line,) = review(after).code
+    assert f"{PATH}: " in line
+
+
+def test_refactoring_keeps_its_parts() -> None:
+    body = CODE[CODE.index("    pages") : CODE.index("def _check")]
+    calls = 'boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table)'
+    after = edited(
+        body,
+        "    rows = []\n    for page in _pages(table):\n        rows += page['Items']\n"
+        f"    return rows\n\ndef _pages(table):\n    return {calls}\n\n",
+    )
+    result = review(after)
+    assert result.dangers == ()
+    assert f"rewritten in _rows with {SAME_PARTS}; new functions: _pages" in result.code[0]
+    assert SAME_PARTS not in review(after.replace('"scan"', '"query"')).code[0]
+
+
+@pytest.mark.parametrize(
+    ("edits", "text"),
+    [
+        (("crate != f", "not crate.endswith(f", ".box\" or", ".box\") or"), "refuses less (Val"),
+        ((" or event.get(\"Sealed\") is None", ""), "refuses less (ValueError)"),
+        (("not _is_known(crate) and", "not _is_known(crate) and not event and"), "(LookupError)"),
+        (("not all(crate)", "not any(crate)"), "refuses less (LookupError)"),
+        (("crates/{event['Digest']}.box", "crates/*.box"), "_check: accepts more: f\"crates/{"),
+        (("return match(\"c[0-9]\", crate) == crate", "return True"), "_is_known: accepts more"),
+        (("def _check(crate, event):", "def _check(crate, event):\n    if not event: return"),
+         "_check: does not check if not event"),
+        (("    _check(event[\"Crate\"], event)\n", ""), "the check _check (ValueError) is no"),
+        (("except KeyError", "except Exception"), "errors of _publish(parcels)"),
+        (("def _rows", "@cache\ndef _rows"),
+         "_rows gets @cache, so that its result for handle is kept over"),
+        (("LIMIT = 60", "ROWS = {}\nLIMIT = 60", "    pages = boto3", "    ROWS[table] = boto3",
+          "in pages.", "in ROWS[table].", "get_paginator(\"scan\")", "scan(TableName=table)"),
+         "what _rows writes into ROWS is kept"),
+    ],
+)  # fmt: skip
+def test_check_that_refuses_less_is_a_danger(edits: tuple[str, ...], text: str) -> None:
+    after = edited(*edits)
+    if "except Exception" in after:
+        after = after.replace("parcels = []", "pass")
+    (danger,) = review(after).dangers
+    assert danger.rule == "weakened_checks"
+    assert text in danger.message
+    # the effect of code that only describes a stack is in its template
+    other = review(after, "stacks/catalog.py")
+    assert other.dangers == ()
+    assert text.removesuffix(" over") in other.code[0]
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        ("def _client", "@cache\ndef _client"),
+        (" or event.get(\"Sealed\") is None", "", "    if not _is_known(crate) and",
+         "    if event.get(\"Sealed\") is None:\n        raise ValueError(crate)\n"
+         "    if not _is_known(crate) and"),
+        ("crate != f\"crates/{event['Digest']}.box\" or event.get(\"Sealed\") is None",
+         "event.get(\"Sealed\") is None or crate != f\"crates/{event['Digest']}.box\""),
+        ("not _is_known(crate) and not all(crate)", "not (_is_known(crate) or all(crate))"),
+        ("not all(crate)", "not all(crate) or not event"),
+        ("_check", "_verify_crate"),
+        ("    except KeyError:\n        parcels = []",
+         "    except KeyError as error:\n        raise ValueError from error"),
+    ],
+)  # fmt: skip
+def test_check_that_refuses_as_much(edits: tuple[str, ...]) -> None:
+    assert review(edited(*edits)).dangers == ()
