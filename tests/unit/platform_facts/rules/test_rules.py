@@ -17,9 +17,9 @@ def test_every_rule_has_path_statement_and_source() -> None:
 
 
 def test_violation_has_path_and_fix() -> None:
-    (problem,) = scaling.check_gpu_scaling(70, instance_type("ml.m5.xlarge"))
+    (problem,) = scaling.check_utilization("gpu_percent", [instance_type("ml.m5.xlarge")])
     assert str(problem) == "scaling.gpu_percent: ml.m5.xlarge has no GPU: remove it"
-    assert scaling.check_gpu_scaling(70, instance_type("ml.g5.xlarge")) == []
+    assert scaling.check_utilization("gpu_percent", [instance_type("ml.g5.xlarge")]) == []
 
 
 def test_rule_can_be_applied_to_another_path() -> None:
