@@ -4,11 +4,8 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.api import JsonService, send_response
-from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting.invocation import Receive, Send
-from local_sagemaker.tests.conftest import ClientFor
-from local_sagemaker.validation.protocols import Response, error_response
+from local_sagemaker.api import JsonService
+from local_sagemaker.validation.protocols import Response
 
 
 def service(**operations: Any) -> JsonService:
@@ -67,18 +64,3 @@ def test_unsupported_operation_is_refused(name: str) -> None:
     message = f"the local SageMaker has no {name}: it is not emulated"
     refused = refusal(post(service(start_build=unreachable), name))
     assert refused == (400, "UnknownOperationException", message)
-
-
-def test_boto3_reads_the_fields_of_an_error(client_for: ClientFor) -> None:
-    async def refuse(_: Any, receive: Receive, send: Send) -> None:
-        fields: dict[str, Any] = {"OriginalStatusCode": 507, "OriginalMessage": "out of memory"}
-        error = ApiError("ModelError", "Received server error", status=424, **fields)
-        await send_response(send, error_response(error))
-
-    client = client_for("sagemaker-runtime", refuse)
-    with pytest.raises(client.exceptions.ModelError) as refused:
-        client.invoke_endpoint(EndpointName="text", Body=b"")
-    response = refused.value.response
-    assert response["Error"] == {"Code": "ModelError", "Message": "Received server error"}
-    assert (response["OriginalStatusCode"], response["OriginalMessage"]) == (507, "out of memory")
-    assert response["ResponseMetadata"]["HTTPStatusCode"] == 424

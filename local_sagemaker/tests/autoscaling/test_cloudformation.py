@@ -12,13 +12,6 @@ from local_sagemaker.tests.autoscaling.test_service import ACTION, actions, poli
 PHYSICAL_ID = "endpoint/text/variant/only|sagemaker:variant:DesiredInstanceCount|sagemaker"
 
 
-def test_physical_id_of_a_target(scaling: AutoScaling) -> None:
-    properties = {**TARGET, "MinCapacity": "2", "MaxCapacity": "6"}
-    handler = ScalableTarget(scaling.service)
-    assert handler.create("Logical", properties, "stack") == (PHYSICAL_ID, {})
-    assert targets(scaling)[0]["MinCapacity"] == 2
-
-
 @pytest.mark.parametrize("reference", [{"ScalingTargetId": PHYSICAL_ID}, KEY])
 def test_policy_refers_to_its_target_by_id_or_by_parts(
     scaling: AutoScaling, reference: dict[str, str]

@@ -59,11 +59,6 @@ def scaled_target(
     return ScaledComponent(scaling, variants, cloudwatch, time)
 
 
-def test_component_without_invocations_scales_to_0(scaled_target: ScaledComponent) -> None:
-    scaled_target.set_alarm(LOW, *[0.0] * 15)
-    assert scaled_target.tick() == [0]
-
-
 def test_step_policy_adds_the_first_copy(scaled_target: ScaledComponent) -> None:
     scaled_target.put_steps()
     scaled_target.variants.count = scaled_target.variants.desired = 0

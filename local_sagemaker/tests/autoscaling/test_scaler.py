@@ -15,8 +15,6 @@ from local_sagemaker.tests.autoscaling.conftest import (
     CloudWatch,
     Time,
     Variants,
-    custom,
-    policy,
 )
 from local_sagemaker.tests.autoscaling.test_service import ACTION
 
@@ -144,22 +142,6 @@ def test_speed_shortens_cooldowns(variants: Variants, cloudwatch: CloudWatch, ti
     scaled_target.settle()
     assert scaled_target.tick(4.9) == [5]
     assert scaled_target.tick(0.1) == [5, 4]
-
-
-def test_any_policy_scales_out_and_all_policies_scale_in(
-    scaled_target: ScaledTarget,
-) -> None:
-    scaled_target.scaling.put_scaling_policy(policy("gpu", custom("GPU")))
-    scaled_target.alarm(HIGH, 61)
-    scaled_target.alarm(HIGH, 150, metric="GPU")
-    assert scaled_target.tick() == [5]
-    assert "triggered policy gpu" in scaled_target.activities()[0]["Cause"]
-    scaled_target.settle()
-    scaled_target.alarm(LOW, 1)
-    scaled_target.alarm(None, metric="GPU")
-    assert scaled_target.tick(1000) == [5]
-    scaled_target.alarm(LOW, 35, metric="GPU")
-    assert scaled_target.tick() == [5, 3]
 
 
 def test_updating_endpoint_is_not_scaled(scaled_target: ScaledTarget) -> None:

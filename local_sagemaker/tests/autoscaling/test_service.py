@@ -66,16 +66,6 @@ def test_second_put_keeps_omitted_members_of_an_action(
     assert result["ScalableTargetAction"] == {"MinCapacity": 4}
 
 
-def test_scheduled_actions_are_deleted(scaling: AutoScaling) -> None:
-    scaling.register_scalable_target(TARGET)
-    scaling.put_scheduled_action(ACTION)
-    scaling.put_scheduled_action({**ACTION, "ScheduledActionName": "evening"})
-    scaling.delete_scheduled_action({**KEY, "ScheduledActionName": "morning"})
-    assert [action["ScheduledActionName"] for action in actions(scaling)] == ["evening"]
-    scaling.deregister_scalable_target(KEY)
-    assert actions(scaling) == []
-
-
 def test_tags_of_a_target(scaling: AutoScaling) -> None:
     arn = scaling.register_scalable_target({**TARGET, "Tags": {"team": "shop"}})[
         "ScalableTargetARN"

@@ -1,27 +1,14 @@
 """Evaluation of the alarms in ministack's CloudWatch."""
 
-import importlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ministack.services import cloudwatch as ministack
 
 from local_sagemaker.cloudwatch.evaluator import Evaluator
+from local_sagemaker.tests.cloudwatch.conftest import START, call, describe_alarm, put, put_alarm
 
 DIMENSIONS = [{"Name": "EndpointName", "Value": "text"}]
-START = 1_800_000_000  # a full minute
-
-Record = dict[str, Any]
-
-
-@pytest.fixture
-def cloudwatch() -> Iterator[Any]:
-    """The reset CloudWatch module of ministack."""
-    importlib.reload(ministack)
-    yield ministack
-    importlib.reload(ministack)
 
 
 @pytest.fixture
@@ -29,45 +16,12 @@ def evaluator(cloudwatch: Any) -> Evaluator:
     return Evaluator(cloudwatch, speed=1)
 
 
-def call(operation: str, **request: Any) -> Record:
-    answer = getattr(ministack, operation)({}, request, is_cbor=False, is_json=True)
-    status, _, body = answer
-    assert status == 200
-    return json.loads(body) if body else {}
-
-
 def alarm(**members: Any) -> None:
-    call(
-        "_put_metric_alarm",
-        **{
-            "AlarmName": "a",
-            "Namespace": "N",
-            "MetricName": "m",
-            "Dimensions": DIMENSIONS,
-            "Statistic": "Sum",
-            "Period": 60,
-            "EvaluationPeriods": 2,
-            "Threshold": 5,
-            "ComparisonOperator": "GreaterThanThreshold",
-            **members,
-        },
-    )
+    put_alarm(**{"Dimensions": DIMENSIONS, "Period": 60, "EvaluationPeriods": 2, **members})
 
 
-def put(value: float, time: float, **members: Any) -> None:
-    datum = {
-        "MetricName": "m",
-        "Dimensions": DIMENSIONS,
-        "Value": value,
-        "Timestamp": time,
-        **members,
-    }
-    call("_put_metric_data", Namespace="N", MetricData=[datum])
-
-
-def describe_alarm(name: str = "a") -> Record:
-    (result,) = call("_describe_alarms", AlarmNames=[name])["MetricAlarms"]
-    return dict(result)
+def put_value(value: float, time: float, **members: Any) -> None:
+    put("m", time, **{"Dimensions": DIMENSIONS, "Value": value, **members})
 
 
 def state(evaluator: Evaluator, time: float) -> str:
@@ -78,7 +32,7 @@ def state(evaluator: Evaluator, time: float) -> str:
 def test_only_finished_periods_are_evaluated(evaluator: Evaluator) -> None:
     alarm()
     for second in (0, 30, 60, 90):
-        put(3, START + second)
+        put_value(3, START + second)
     assert describe_alarm()["StateValue"] == "INSUFFICIENT_DATA"  # no evaluation yet
     assert state(evaluator, START + 119) == "INSUFFICIENT_DATA"
     assert state(evaluator, START + 120) == "ALARM"
@@ -88,11 +42,11 @@ def test_only_finished_periods_are_evaluated(evaluator: Evaluator) -> None:
 def test_other_dimensions_and_units_are_ignored(evaluator: Evaluator) -> None:
     alarm(Unit="Percent")
     for second in (0, 60):
-        put(9, START + second, Unit="Percent", Dimensions=[])
-        put(9, START + second, Unit="None")
+        put_value(9, START + second, Unit="Percent", Dimensions=[])
+        put_value(9, START + second, Unit="None")
     assert state(evaluator, START + 120) == "INSUFFICIENT_DATA"
     for second in (0, 60):
-        put(9, START + second, Unit="Percent")
+        put_value(9, START + second, Unit="Percent")
     assert state(evaluator, START + 120) == "ALARM"
 
 
@@ -107,10 +61,10 @@ def test_other_dimensions_and_units_are_ignored(evaluator: Evaluator) -> None:
     ],
 )
 def test_alarm_evaluates_its_statistic(
-    evaluator: Evaluator, statistic: Record, value: float
+    evaluator: Evaluator, statistic: dict[str, Any], value: float
 ) -> None:
     alarm(EvaluationPeriods=1, Threshold=value - 0.1, **statistic)
-    put(0, START, Values=[0.5, 9, 1], Counts=[2, 1, 1])
+    put_value(0, START, Values=[0.5, 9, 1], Counts=[2, 1, 1])
     assert state(evaluator, START + 60) == "ALARM"
     assert json.loads(describe_alarm()["StateReasonData"])["recentDatapoints"] == [value]
 
@@ -120,7 +74,7 @@ def test_changed_alarm_keeps_its_state_until_evaluation(
 ) -> None:
     # Alarms are evaluated every minute; until then, an endpoint update sees the old state.
     alarm(EvaluationPeriods=1, TreatMissingData="notBreaching")
-    put(9, START - 60)
+    put_value(9, START - 60)
     assert state(evaluator, START) == "ALARM"
     alarm(EvaluationPeriods=1, TreatMissingData="notBreaching", Dimensions=[])
     assert describe_alarm()["StateValue"] == "ALARM"
@@ -130,8 +84,8 @@ def test_changed_alarm_keeps_its_state_until_evaluation(
 
 def test_state_reason_has_the_evaluated_datapoints(evaluator: Evaluator) -> None:
     alarm()
-    put(7, START)
-    put(8, START + 60)
+    put_value(7, START)
+    put_value(8, START + 60)
     evaluator.evaluate(START + 125)
     result = describe_alarm()
     assert result["StateReason"] == (
@@ -144,7 +98,7 @@ def test_state_reason_has_the_evaluated_datapoints(evaluator: Evaluator) -> None
     assert data["startDate"] == "2027-01-15T08:00:00.000+0000"
     assert data["recentDatapoints"] == [7.0, 8.0]
     assert data["evaluatedDatapoints"][0]["timestamp"] == "2027-01-15T08:01:00.000+0000"
-    put(20, START + 120)
+    put_value(20, START + 120)
     evaluator.evaluate(START + 180)
     assert json.loads(describe_alarm()["StateReasonData"])["recentDatapoints"] == [8.0, 20.0]
 
@@ -153,7 +107,7 @@ def test_speed_shortens_periods(cloudwatch: Any) -> None:
     evaluator = Evaluator(cloudwatch, speed=60)
     alarm()
     for second in (0, 1):
-        put(9, START + second + 0.5)
+        put_value(9, START + second + 0.5)
     assert state(evaluator, START + 2.1) == "ALARM"
     assert state(evaluator, START + 6.1) == "INSUFFICIENT_DATA"
 
@@ -162,7 +116,7 @@ def test_invalid_alarm_does_not_stop_others(
     evaluator: Evaluator, caplog: pytest.LogCaptureFixture
 ) -> None:
     alarm(AlarmName="0", ComparisonOperator="GreaterThanUpperThreshold")
-    put(9, START - 60)
+    put_value(9, START - 60)
     call("_put_metric_alarm", AlarmName="1", ComparisonOperator="GreaterThanThreshold")
     alarm(EvaluationPeriods=1)
     evaluator.evaluate(START)

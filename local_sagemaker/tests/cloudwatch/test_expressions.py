@@ -1,8 +1,5 @@
 """Metric math alarms in ministack's CloudWatch and CloudFormation."""
 
-import importlib
-import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,23 +8,26 @@ from ministack.services.cloudformation import provisioners
 
 from local_sagemaker.cloudwatch.evaluator import Evaluator
 from local_sagemaker.cloudwatch.expressions import Expression, patch
+from local_sagemaker.tests.cloudwatch.conftest import (
+    START,
+    Record,
+    ask,
+    call,
+    describe_alarm,
+    put,
+)
 
-START = 1_800_000_000  # a full minute
 EXPRESSION = "IF(measured < 1, requests, 0)"
-
-Record = dict[str, Any]
 
 
 @pytest.fixture
-def evaluator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
-    """An evaluator of ministack's CloudWatch module, which is reset."""
-    importlib.reload(ministack)
+def evaluator(cloudwatch: Any, monkeypatch: pytest.MonkeyPatch) -> Evaluator:
+    """An evaluator of ministack's CloudWatch."""
     record = provisioners._cw_metric_alarm_record
     monkeypatch.setattr(provisioners, "_cw_metric_alarm_record", record)
-    monkeypatch.setattr(provisioners, "_cw", ministack)
-    patch(ministack, provisioners)
-    yield Evaluator(ministack, speed=1)
-    importlib.reload(ministack)
+    monkeypatch.setattr(provisioners, "_cw", cloudwatch)
+    patch(cloudwatch, provisioners)
+    return Evaluator(cloudwatch, speed=1)
 
 
 def queries(expression: str = EXPRESSION, **periods: int) -> list[Record]:
@@ -56,22 +56,9 @@ ALARM = {
 }
 
 
-def call(operation: str, **request: Any) -> tuple[int, Record]:
-    answer = getattr(ministack, operation)({}, request, is_cbor=False, is_json=True)
-    status, _, body = answer
-    return status, json.loads(body) if body else {}
-
-
-def put(**values: float) -> None:
-    data = [
-        {"MetricName": name, "Value": value, "Timestamp": START} for name, value in values.items()
-    ]
-    call("_put_metric_data", Namespace="N", MetricData=data)
-
-
-def describe_alarm() -> Record:
-    (alarm,) = call("_describe_alarms", AlarmNames=["a"])[1]["MetricAlarms"]
-    return dict(alarm)
+def put_values(**values: float) -> None:
+    for name, value in values.items():
+        put(name, Value=value)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +76,7 @@ def test_alarm_on_a_conditional_expression(
     evaluator: Evaluator, data: dict[str, float], state: str
 ) -> None:
     call("_put_metric_alarm", **ALARM, Metrics=queries())
-    put(**data)
+    put_values(**data)
     evaluator.evaluate(START + 60)
     assert describe_alarm()["StateValue"] == state
 
@@ -127,7 +114,7 @@ def test_described_alarm_has_metrics_only(evaluator: Evaluator) -> None:
 
 def test_alarm_is_created_by_cloudformation(evaluator: Evaluator) -> None:
     provisioners._cw_metric_alarm_put("a", {**ALARM, "Metrics": queries()})
-    put(measured=0, requests=1)
+    put_values(measured=0, requests=1)
     evaluator.evaluate(START + 60)
     assert describe_alarm()["StateValue"] == "ALARM"
     assert describe_alarm()["Metrics"] == queries()
@@ -147,7 +134,7 @@ def test_alarm_is_created_by_cloudformation(evaluator: Evaluator) -> None:
 def test_unsupported_expression_is_refused(
     evaluator: Evaluator, metrics: list[Record], message: str
 ) -> None:
-    status, answer = call("_put_metric_alarm", **ALARM, Metrics=metrics)
+    status, answer = ask("_put_metric_alarm", **ALARM, Metrics=metrics)
     assert status == 400
     with pytest.raises(ValueError, match=message) as exc_info:
         Expression.parse(metrics)

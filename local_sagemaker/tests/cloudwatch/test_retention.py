@@ -9,32 +9,24 @@ from ministack.services import cloudwatch as metrics
 from ministack.services import cloudwatch_logs as logs
 
 from local_sagemaker.cloudwatch import retention as retention_module
-from local_sagemaker.cloudwatch.retention import DAY_SECONDS, Retention
+from local_sagemaker.cloudwatch.evaluation import EXTRA_PERIODS
+from local_sagemaker.cloudwatch.retention import DAY_SECONDS, MIN_RETENTION_SECONDS, Retention
+from local_sagemaker.tests.cloudwatch.conftest import START, call, put, put_alarm
 
-START = 1_800_000_000
 GROUP = "/aws/sagemaker/Endpoints/text"
 
 
 @pytest.fixture
-def _empty() -> Iterator[None]:
-    """Reset the CloudWatch modules of ministack before and after the test."""
-    for module in (metrics, logs):
-        importlib.reload(module)
-    yield
-    for module in (metrics, logs):
-        importlib.reload(module)
-
-
-@pytest.fixture
-def retention(_empty: None) -> Retention:
+def retention(cloudwatch: Any) -> Iterator[Retention]:
     """The retention of the reset modules."""
-    return Retention(metrics, logs, speed=60)
+    importlib.reload(logs)
+    yield Retention(cloudwatch, logs, speed=60)
+    importlib.reload(logs)
 
 
-def put(name: str, *times: float) -> None:
-    data = [{"MetricName": name, "Value": time, "Timestamp": time} for time in times]
-    requests = {"Namespace": "N", "MetricData": data}
-    metrics._put_metric_data({}, requests, is_cbor=False, is_json=True)
+def put_times(name: str, *times: float) -> None:
+    for time in times:
+        put(name, time, Value=time)
 
 
 def stored_values() -> dict[str, list[float]]:
@@ -42,15 +34,6 @@ def stored_values() -> dict[str, list[float]]:
         name: [point["Value"] for point in points]
         for (_, name, _), points in metrics._metrics.items()
     }
-
-
-def alarm(**members: Any) -> None:
-    requests = {
-        **{"AlarmName": "a", "Namespace": "N", "MetricName": "m", "Statistic": "Sum"},
-        **{"EvaluationPeriods": 1, "Threshold": 5, "ComparisonOperator": "GreaterThanThreshold"},
-        **members,
-    }
-    metrics._put_metric_alarm({}, requests, is_cbor=False, is_json=True)
 
 
 def write(stream: str, *times: int) -> None:
@@ -69,51 +52,45 @@ def log_messages() -> dict[str, list[str]]:
     }
 
 
-def test_metrics_are_kept_for_one_day(
-    retention: Retention,
+@pytest.mark.parametrize(
+    ("speed", "alarm", "seconds"),
+    [
+        (60, {"Period": 60}, DAY_SECONDS / 60),
+        (6000, {"Period": 60}, MIN_RETENTION_SECONDS),  # at any speed
+        (
+            60,
+            {"Period": DAY_SECONDS, "EvaluationPeriods": 7},
+            (7 + EXTRA_PERIODS) * DAY_SECONDS / 60,
+        ),
+    ],
+)
+def test_metrics_are_kept_for_the_range_of_alarms_and_at_least_a_day(
+    retention: Retention, speed: float, alarm: dict[str, int], seconds: float
 ) -> None:
-    put("old", START)
-    put("both", START, START + 1)
-    retention.delete_old_data(START + DAY_SECONDS / 60)
+    retention._speed = speed
+    put_alarm(**alarm)
+    put_times("old", START)
+    put_times("both", START, START + 1)
+    retention.delete_old_data(START + seconds)
     assert stored_values() == {"old": [START], "both": [START, START + 1]}
-    retention.delete_old_data(START + DAY_SECONDS / 60 + 0.5)
+    retention.delete_old_data(START + seconds + 0.5)
     assert stored_values() == {"both": [START + 1]}
-
-
-def test_last_five_minutes_are_kept_at_any_speed(retention: Retention) -> None:
-    retention._speed = 6000
-    put("m", START)
-    retention.delete_old_data(START + 300)
-    assert stored_values() == {"m": [START]}
-    retention.delete_old_data(START + 400)
-    assert stored_values() == {}
-
-
-def test_metrics_are_kept_for_the_range_of_alarms(retention: Retention) -> None:
-    week = 7 * DAY_SECONDS
-    alarm(Period=DAY_SECONDS, EvaluationPeriods=7)
-    put("m", START)
-    retention.delete_old_data(START + week / 60)
-    assert stored_values() == {"m": [START]}
-    retention.delete_old_data(START + 2 * week / 60)
-    assert stored_values() == {}
 
 
 def test_number_of_datapoints_is_limited(
     retention: Retention, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention_module, "MAX_POINTS", 2)
-    put("m", *range(START, START + 5))
+    put_times("m", *range(START, START + 5))
     retention.delete_old_data(START)
     assert stored_values() == {"m": [START + 3, START + 4]}
 
 
 def test_alarm_history_is_limited(retention: Retention, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention_module, "MAX_CHANGES", 2)
-    alarm(Period=60)
+    put_alarm(Period=60)
     for state in ("OK", "ALARM", "OK"):
-        change = {"AlarmName": "a", "StateValue": state, "StateReason": "test"}
-        metrics._set_alarm_state({}, change, is_cbor=False, is_json=True)
+        call("_set_alarm_state", AlarmName="a", StateValue=state, StateReason="test")
     retention.delete_old_data(START)
     changes = [entry["HistorySummary"] for entry in metrics._history_entries()]
     assert changes == ["Alarm updated from OK to ALARM", "Alarm updated from ALARM to OK"]

@@ -119,17 +119,6 @@ def user(tmp_path: Path) -> User:
     return User(tmp_path)
 
 
-def test_models_are_mounted_at_the_path_of_sagemaker(user: User) -> None:
-    path = sandbox.MODELS / "flat" / "model" / "config.pbtxt"
-    result = user.run("/bin/sh", "-c", f"cat {path}; pwd; exit 7")
-    assert (result.returncode, result.stdout, result.stderr) == (
-        7,
-        f"max_batch_size: 8{user.folder}/tmp\n",
-        "",
-    )
-    assert not path.exists()
-
-
 def test_home_and_project_are_hidden(user: User) -> None:
     assert user.attempt(
         (user.home / ".aws" / "credentials", "r"),

@@ -5,19 +5,15 @@ is shortened.
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
-from local_sagemaker.hosting import backends, health, launch
-from local_sagemaker.hosting.instance import Instance
-from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting import health
 from local_sagemaker.hosting.triton import Response, Triton
-from local_sagemaker.prerequisites import find_triton
-from local_sagemaker.tests.real.test_faults_hangs import BUCKET, Caller
+from local_sagemaker.tests.real.test_faults_hangs import BUCKET, Caller, caller_of
 from local_sagemaker.tests.support.fake_s3 import FakeS3
 from local_sagemaker.tests.support.tiny_models import CANNOT_LOAD, Barrier, pack_python, times
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
@@ -82,25 +78,8 @@ def caller(
     pings: Pings, bucket: FakeS3, events: list[DashboardEvent], tmp_path: Path
 ) -> Iterator[Caller]:
     """A caller of a multi-model instance whose container has no environment variables."""
-    installation, s3 = find_triton(), bucket
-    backends.install(installation, tmp_path / "backends")
-    host = Host(
-        installation,
-        tmp_path / "backends",
-        tmp_path / "instances",
-        s3,  # type: ignore[arg-type]
-        max_processes=1,
-        report_event=events.append,
-    )
-    model = {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": f"s3://{BUCKET}/"}}
-    variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
-    instance = Instance("AllTraffic", partial(launch.start_server, host, "many", variant, model))
-    instance.start()
-    instance.wait_until_healthy(TIMEOUT_SECONDS)
-    caller = Caller(instance)
-    yield caller
-    instance.stop()
-    caller.close()
+    with caller_of(bucket, tmp_path, {}, report_event=events.append) as caller:
+        yield caller
 
 
 def test_other_models_answer_during_a_long_load(

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -99,26 +100,36 @@ def caller(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Caller]:
     """A caller of a multi-model instance; the model `twice` is loaded."""
-    installation, root = find_triton(), tmp_path_factory.mktemp("instance")
+    live = {"SAGEMAKER_TRITON_PING_MODE": "live"}
+    with caller_of(bucket, tmp_path_factory.mktemp("instance"), live) as caller:
+        upload("twice", times(2))
+        assert caller.ask("twice") == 14
+        yield caller
+
+
+@contextmanager
+def caller_of(
+    bucket: FakeS3, root: Path, environment: dict[str, str], **options: Any
+) -> Iterator[Caller]:
+    """Run a multi-model instance with a container of this environment; yield its caller."""
+    installation, s3 = find_triton(), cast("Any", bucket)
     backends.install(installation, root / "backends")
-    s3: Any = bucket
-    host = Host(installation, root / "backends", root / "instances", s3, max_processes=1)
-    model = {
-        "PrimaryContainer": {
-            "Mode": "MultiModel",
-            "ModelDataUrl": f"s3://{BUCKET}/",
-            "Environment": {"SAGEMAKER_TRITON_PING_MODE": "live"},
-        }
+    host = Host(installation, root / "backends", root / "instances", s3, max_processes=1, **options)
+    container = {
+        "Mode": "MultiModel",
+        "ModelDataUrl": f"s3://{BUCKET}/",
+        "Environment": environment,
     }
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
-    started = Instance("AllTraffic", partial(launch.start_server, host, "many", variant, model))
-    started.start()
-    started.wait_until_healthy(TIMEOUT_SECONDS)
-    caller = Caller(started)
-    upload("twice", times(2))
-    assert caller.ask("twice") == 14
+    start_server = partial(
+        launch.start_server, host, "many", variant, {"PrimaryContainer": container}
+    )
+    instance = Instance("AllTraffic", start_server)
+    instance.start()
+    instance.wait_until_healthy(TIMEOUT_SECONDS)
+    caller = Caller(instance)
     yield caller
-    started.stop()
+    instance.stop()
     caller.close()
 
 

@@ -16,7 +16,6 @@ from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, FakeClock, Fleets
 from local_sagemaker.tests.sagemaker.test_component_operations import (
     REQUEST,
-    SPECIFICATION,
     TIMES,
     create_components_endpoint,
 )
@@ -34,10 +33,6 @@ def model(sagemaker: JsonService) -> ModelResource:
 @pytest.fixture
 def endpoint(sagemaker: JsonService) -> EndpointResource:
     return EndpointResource(sagemaker)
-
-
-def describe(hosting: EndpointOperations) -> dict[str, Any]:
-    return hosting.describe_endpoint({"EndpointName": "Text"})
 
 
 def test_generated_name_has_stack_and_logical_id(model: ModelResource) -> None:
@@ -77,27 +72,6 @@ def test_failed_endpoint_fails_the_resource(endpoint: EndpointResource, fleets: 
     endpoint.create("Logical", TEXT, "stack")  # the name is free for the next deploy
 
 
-def test_rolled_back_endpoint_update_fails_the_resource(
-    endpoint: EndpointResource, hosting: EndpointOperations, fleets: Fleets
-) -> None:
-    arn, _ = endpoint.create("Logical", TEXT, "stack")
-    fleets.fail("out of memory")
-    with pytest.raises(
-        ValueError, match=r"^the update of endpoint Text was rolled back: out of memory$"
-    ):
-        endpoint.update(arn, TEXT, {**TEXT, "EndpointConfigName": "two"}, "stack")
-    assert describe(hosting)["EndpointConfigName"] == "one"
-
-
-def test_new_deployment_config_alone_updates_the_endpoint(
-    endpoint: EndpointResource, hosting: EndpointOperations, fleets: Fleets
-) -> None:
-    arn, _ = endpoint.create("Logical", TEXT, "stack")
-    endpoint.update(arn, TEXT, {**TEXT, "DeploymentConfig": {}}, "stack")
-    assert len(fleets.started) == 2
-    assert describe(hosting)["EndpointConfigName"] == "one"
-
-
 def test_endpoint_creation_times_out(
     endpoint: EndpointResource, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,37 +99,6 @@ def test_deletion_waits_for_the_endpoint(
 def component(sagemaker: JsonService, hosting: HostingOperations) -> InferenceComponentResource:
     create_components_endpoint(hosting, "Empty")
     return InferenceComponentResource(sagemaker)
-
-
-CHANGED = {
-    **REQUEST,
-    "Specification": {
-        **SPECIFICATION,
-        "ComputeResourceRequirements": {
-            "MinMemoryRequiredInMb": "2048"
-        },  # numbers in templates may be strings
-    },
-}
-
-
-def test_rolled_back_component_update_fails_the_resource(
-    component: InferenceComponentResource, fleets: Fleets
-) -> None:
-    arn, _ = component.create("Logical", REQUEST, "stack")
-    for _ in range(2):
-        fleets.fail("no room")
-        with pytest.raises(ValueError, match=r"^the update of times was rolled back: no room$"):
-            component.update(arn, REQUEST, CHANGED, "stack")
-
-
-def test_component_update_succeeds_after_a_rollback(
-    component: InferenceComponentResource, fleets: Fleets
-) -> None:
-    arn, _ = component.create("Logical", CHANGED, "stack")
-    fleets.fail("no room")
-    with pytest.raises(ValueError, match="rolled back"):
-        component.update(arn, CHANGED, REQUEST, "stack")
-    component.update(arn, REQUEST, CHANGED, "stack")  # as the rollback of the stack does
 
 
 @pytest.mark.parametrize("member", ["EndpointName", "InferenceComponentName", "VariantName"])

@@ -28,14 +28,19 @@ REQUEST: dict[str, Any] = {
 
 def create_components_endpoint(hosting: HostingOperations, name: str, **variant: Any) -> None:
     """Create an endpoint for inference components, and wait until it is in service."""
-    request = {
-        "EndpointConfigName": f"{name}-config",
-        "ExecutionRoleArn": ROLE,
-        "ProductionVariants": [{**VARIANT, **variant}],
-    }
-    hosting.create_endpoint_config(request)
+    create_config(hosting, f"{name}-config", **variant)
     hosting.create_endpoint({"EndpointName": name, "EndpointConfigName": f"{name}-config"})
     eventually(lambda: endpoint(hosting, name)["EndpointStatus"] == "InService")
+
+
+def create_config(hosting: HostingOperations, name: str, **variant: Any) -> None:
+    hosting.create_endpoint_config(
+        {
+            "EndpointConfigName": name,
+            "ExecutionRoleArn": ROLE,
+            "ProductionVariants": [{**VARIANT, **variant}],
+        }
+    )
 
 
 def endpoint(hosting: HostingOperations, name: str = "Empty") -> dict[str, Any]:
@@ -219,13 +224,3 @@ def test_endpoint_update_keeps_the_copies(serving: HostingOperations, fleets: Fl
     assert variant["ManagedInstanceScaling"] == scaling
     assert len(fleets.all) == fleet_count
     assert describe_component(serving)["RuntimeConfig"]["CurrentCopyCount"] == 1
-
-
-def create_config(hosting: HostingOperations, name: str, **variant: Any) -> None:
-    hosting.create_endpoint_config(
-        {
-            "EndpointConfigName": name,
-            "ExecutionRoleArn": ROLE,
-            "ProductionVariants": [{**VARIANT, **variant}],
-        }
-    )

@@ -329,29 +329,6 @@ def test_component_is_invoked_and_has_its_own_metrics(
     assert ("InvocationsPerInstance", TIMES_ONLY) not in metrics
 
 
-def test_component_without_copies_refuses_and_counts_invocations(
-    components: Invocations,
-    hosting: HostingOperations,
-    metric_buffer: MetricBuffer,
-    client_for: ClientFor,
-) -> None:
-    hosting.update_inference_component_runtime_config(
-        {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 0}}
-    )
-    wait_for_component(hosting)
-    calls: list[Any] = []
-    components._on_invocation = lambda *call: calls.append(call)
-    client = client_for("sagemaker-runtime", components)
-    assert component_error(client, InferenceComponentName="times") == (
-        "Inference Component has no capacity to process this request. ApplicationAutoScaling may "
-        "be in-progress (if configured) or try to increase the capacity by invoking "
-        "UpdateInferenceComponentRuntimeConfig API."
-    )
-    assert values(metric_buffer) == {("NoCapacityInvocationFailures", TIMES_ONLY): 1}
-    ((name, variant, _, failed),) = calls
-    assert (name, variant, failed) == ("Empty", "only", True)
-
-
 @pytest.mark.parametrize(
     ("names", "message"),
     [

@@ -1,13 +1,9 @@
-"""Configurations with instance pools, and endpoints without capacity.
-
-The last section tests choices of the emulator that no source documents.
-"""
+"""Configurations with instance pools, and endpoints without capacity."""
 
 from typing import Any
 
 import pytest
 
-from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.pools import NO_CAPACITY, NoCapacityError
 from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets, config, model
@@ -76,13 +72,3 @@ def test_change_without_capacity_fails_after_the_timeout(
     assert description["FailureReason"] == NO_CAPACITY
     assert description["ProductionVariants"][0]["CurrentInstanceCount"] == 1
     assert clock.longest >= 1860
-
-
-# Undocumented choices of the emulator
-
-
-def test_pools_for_multi_model_containers_are_refused(hosting: EndpointOperations, s3: Any) -> None:
-    s3.objects["models", "many/m.tar.gz"] = b""
-    hosting.create_model(model("other", Mode="MultiModel", ModelDataUrl="s3://models/many/"))
-    with pytest.raises(ApiError, match="does not support InstancePools for multi-model containers"):
-        hosting.create_endpoint_config(pooled_config("pools"))

@@ -46,20 +46,6 @@ class Attack:
 
 def attacks(victim: Path) -> dict[str, Attack]:
     """Return attacks by name; a build would write the file `victim`."""
-    project = {
-        "name": "planted",
-        "source": {
-            "type": "NO_SOURCE",
-            "buildspec": f"version: 0.2\nphases: {{build: {{commands: ['touch {victim}']}}}}",
-        },
-        "artifacts": {"type": "NO_ARTIFACTS"},
-        "environment": {
-            "type": "LINUX_CONTAINER",
-            "image": "aws/codebuild/standard:7.0",
-            "computeType": "BUILD_GENERAL1_SMALL",
-        },
-        "serviceRole": "arn:aws:iam::000000000000:role/planted",
-    }
     return {
         "read an object": Attack("GET", f"/{BUCKET}/{KEY}"),
         "read a bucket": Attack("GET", f"/{BUCKET}"),
@@ -67,7 +53,9 @@ def attacks(victim: Path) -> dict[str, Attack]:
         "read a parameter": _json("AmazonSSM.GetParameter", {"Name": f"/{KEY}"}),
         "read endpoints": _json("SageMaker.ListEndpoints", {}),
         "read the page's state": Attack("GET", "/_local_sagemaker/state"),
-        "create a project of CodeBuild": _json("CodeBuild_20161006.CreateProject", project),
+        "create a project of CodeBuild": _json(
+            "CodeBuild_20161006.CreateProject", _project("planted", f"touch {victim}")
+        ),
         "start a build of that project": _json(
             "CodeBuild_20161006.StartBuild", {"projectName": "planted"}
         ),
@@ -115,17 +103,7 @@ def prepare() -> None:
     client("cloudformation").get_waiter("stack_create_complete").wait(
         StackName="victim", WaiterConfig={"Delay": 1}
     )
-    client("codebuild").create_project(
-        name="victim",
-        source={"type": "NO_SOURCE", "buildspec": "version: 0.2\nphases: {build: {commands: []}}"},
-        artifacts={"type": "NO_ARTIFACTS"},
-        environment={
-            "type": "LINUX_CONTAINER",
-            "image": "aws/codebuild/standard:7.0",
-            "computeType": "BUILD_GENERAL1_SMALL",
-        },
-        serviceRole=_role("codebuild"),
-    )
+    client("codebuild").create_project(**_project("victim", "true"))
 
 
 def state() -> dict[str, Any]:
@@ -144,17 +122,20 @@ def state() -> dict[str, Any]:
     }
 
 
-def _role(service: str) -> str:
-    statement = {
-        "Effect": "Allow",
-        "Action": "sts:AssumeRole",
-        "Principal": {"Service": f"{service}.amazonaws.com"},
+def _project(name: str, command: str) -> dict[str, Any]:
+    """Return a project of CodeBuild."""
+    buildspec = f"version: 0.2\nphases: {{build: {{commands: ['{command}']}}}}"
+    return {
+        "name": name,
+        "source": {"type": "NO_SOURCE", "buildspec": buildspec},
+        "artifacts": {"type": "NO_ARTIFACTS"},
+        "environment": {
+            "type": "LINUX_CONTAINER",
+            "image": "aws/codebuild/standard:7.0",
+            "computeType": "BUILD_GENERAL1_SMALL",
+        },
+        "serviceRole": "arn:aws:iam::000000000000:role/planted",
     }
-    created = boto3.client("iam").create_role(
-        RoleName=f"victims-{service}",
-        AssumeRolePolicyDocument=json.dumps({**_TRUST, "Statement": [statement]}),
-    )
-    return str(created["Role"]["Arn"])
 
 
 def _json(target: str, request: dict[str, Any]) -> Attack:
