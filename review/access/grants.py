@@ -20,8 +20,11 @@ CONDITION_CHANGE = ": the condition"
 EVERYTHING_EXCEPT = "everything except "
 """The start of the pattern of NotAction and NotResource."""
 
-SHARED_SERVICES = re.compile(r"(dynamodb|ecr|kms|lambda|s3|secretsmanager|sns|sqs|sts):|\*")
-"""Actions of services whose resources can admit other accounts (IAM user guide,
+SHARED_SERVICES = re.compile(
+    r"s3:(?!ListAllMyBuckets)|sts:AssumeRole|kms:\w*crypt|lambda:Invoke|(sns|sqs):|dynamodb:\w*Item"
+    r"|secretsmanager:GetSecretValue|\*"
+)
+"""Actions on resources that can admit other accounts (IAM user guide,
 reference_aws-services-that-work-with-iam, resource-based policies)."""
 
 Condition = frozenset[str]
