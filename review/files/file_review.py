@@ -22,7 +22,13 @@ from review.files.changed_code import (
 )
 from review.files.code_changes import CodeChanges
 from review.files.model_code import new_capabilities
-from review.files.model_data import MODEL_DATA, describe_model_data, lengths_above_engines
+from review.files.model_data import (
+    MODEL_DATA,
+    ONLY_FORMATTED,
+    describe_model_data,
+    describe_table,
+    lengths_above_engines,
+)
 from review.files.packages import NPM_LOCK, describe_packages
 from review.files.python_code import refusals
 from review.files.readers import read_json, read_text, read_yaml
@@ -98,7 +104,7 @@ def compare_files(
     ]
     moved = _moved_files(changed)
     dangers: list[Danger] = []
-    notes: dict[str, list[str]] = {}
+    notes: dict[str, dict[str, list[str]]] = {}
     owners = CodeOwners.of(base)
     only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
     capabilities: dict[str, list[tuple[str, str]]] = {}
@@ -117,7 +123,7 @@ def compare_files(
         findings: list[tuple[str, str]] = []
         if _is_run(file.path):
             findings, statements[file.path] = _code_findings(moved.get(file.path, file), assets)
-        findings += [*dict.fromkeys(_findings(file, moved.get(file.path), head))]
+        findings += [*dict.fromkeys(_findings(file, moved.get(file.path), base, head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
         findings += [*lengths.get(file.path, []), *lost_refusals.get(file.path, [])]
         if file.path in LOCATIONS:
@@ -136,16 +142,21 @@ def compare_files(
                 texts = []
         if texts:
             name = file.path.removeprefix(f"{file.package}/")
-            notes.setdefault(file.package, []).append(f"{name}: {'; '.join(texts)}")
+            notes.setdefault(file.package, {}).setdefault("; ".join(texts), []).append(name)
     old_paths = {file.old_path for file in moved.values()}
     code = [moved.get(file.path, file) for file in changed
             if file.is_code and file.path not in old_paths]  # fmt: skip
     return FileReview(
         tuple(merge_groups(dangers)),
-        tuple(f"{package}: {'; '.join(texts)}" for package, texts in notes.items()),
+        tuple(f"{package}: {_note(rows)}" for package, rows in notes.items()),
         package_lines(code, statements),
         file_lines(code),
     )
+
+
+def _note(rows: Mapping[str, list[str]]) -> str:
+    """Return texts, each after the names of the files that have it."""
+    return "; ".join(f"{', '.join(names)}: {text}" for text, names in rows.items())
 
 
 def _code_findings(
@@ -241,11 +252,15 @@ def _without_folder(path: str) -> tuple[str, ...]:
 
 
 def _findings(
-    file: ChangedFile, moved: ChangedFile | None, head: Mapping[str, bytes]
+    file: ChangedFile,
+    moved: ChangedFile | None,
+    base: Mapping[str, bytes],
+    head: Mapping[str, bytes],
 ) -> Iterator[tuple[str, str]]:
     folder = "/".join(file.path.split("/")[:2])
     model_exists = any(path.startswith(f"{folder}/") for path in head)
     yield from describe_model_data(moved or file, model_exists=model_exists)
+    yield from describe_table(moved or file, base, head)
     yield from describe_packages(moved or file, head)
     yield from _changed_settings(moved or file)
     if SCRIPT.fullmatch(file.path) and not NOT_DEPLOYED.match(file.path):
@@ -262,7 +277,8 @@ def _changed_settings(file: ChangedFile) -> Iterator[tuple[str, str]]:
         return
     with suppress(Unreadable, ValueError):
         before, after = (SETTINGS[name](side or b"{}") for side in (file.before, file.after))
-        yield from (("", str(difference)) for difference in value_differences(before, after))
+        texts = [str(difference) for difference in value_differences(before, after)]
+        yield from (("", text) for text in texts or [ONLY_FORMATTED])
 
 
 def _lost_owners(

@@ -1,5 +1,7 @@
-"""Changed data of models: `config.pbtxt`, `recipe.yaml` and `tests/golden.json`."""
+"""Changed data of models: `config.pbtxt`, `recipe.yaml` and its table, `tests/golden.json`."""
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -11,11 +13,29 @@ from model_build import model_config
 from platform_facts.rules import engines
 from review.files.changed_code import ChangedFile
 from review.files.readers import read_json, read_text, read_yaml
-from review.values import Unreadable, ValueDifference, rises_sharply, value_differences
+from review.values import (
+    Unreadable,
+    ValueDifference,
+    format_change,
+    format_value,
+    named,
+    rises_sharply,
+    value_differences,
+)
 
 QUEUE_DELAY = "max_queue_delay_microseconds"
 LONG_QUEUE_DELAY = 100_000
 """Microseconds; a queue delay that rises to this or more is a danger; chosen for this project."""
+
+SECONDS = {
+    **dict.fromkeys(("nanoseconds", "_ns"), 1e-9),
+    **dict.fromkeys(("microseconds", "_us"), 1e-6),
+    **dict.fromkeys(("milliseconds", "_ms"), 1e-3),
+}
+"""End of a name -> seconds of its unit."""
+ONLY_FORMATTED = "only comments or formatting: all values are equal"
+TABLE = re.compile(r"models/[^/]+/[^/]+\.csv")
+"""Paths of tables of recipes."""
 
 SOURCE_FIELDS = ("from", "repository", "package", "folder", "uri", "path")
 """Fields of `weights` with the source of the weights."""
@@ -53,26 +73,102 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
         old, new = (
             {} if side is None else readers[name](side) for side in (file.before, file.after)
         )
+        outputs_differ = False
         if name == "golden.json":
             if file.after is None and model_exists:
                 text = "deleted: the model's outputs are no longer compared after a deployment"
                 yield "weakened_checks", text
-            yield from _fewer_values(_pop_outputs(old), _pop_outputs(new))
+            outputs = _pop_outputs(old), _pop_outputs(new)
+            outputs_differ = outputs[0] != outputs[1]
+            yield from _fewer_values(*outputs)
         if name == "config.pbtxt" and file.after is not None:
             yield from _selected_code(old, new, is_new=file.before is None)
         if None in (file.before, file.after):
             yield from _new_or_deleted(name, file, new)
             return
-        for difference in value_differences(old, new):
-            yield _rule(name, difference), f"{difference}{_seconds(difference)}"
+        differences = [*value_differences(old, new)]
+        for difference in differences:
+            yield _rule(name, difference), _with_seconds(difference)
+        if file.before and not differences and not outputs_differ:
+            yield "", ONLY_FORMATTED
     except Unreadable as error:
         yield "unreadable_files", f"not compared: {error}"
 
 
-def _seconds(difference: ValueDifference) -> str:
-    """Return a new number of microseconds in seconds, empty for another value."""
-    is_time = difference.path.endswith("_microseconds") and str(difference.after).isdigit()
-    return f" ({int(difference.after) / 1e6:g} s)" if is_time else ""
+def describe_table(
+    file: ChangedFile, before: Mapping[str, bytes], after: Mapping[str, bytes]
+) -> Iterator[Finding]:
+    """Yield each changed value of a recipe's table, by the name of its row.
+
+    `before` and `after` are all files. A value that names the file of another row is a danger, as
+    its model would answer like the other; unless rows of the column shared files before.
+    """
+    folder = file.path.rpartition("/")[0]
+    if not TABLE.fullmatch(file.path) or file.after is None:
+        return
+    try:
+        old, new = _read_rows(file.before or b""), _read_rows(file.after)
+        if file.before is None:
+            yield "", f"new, {len(new)} rows"
+            return
+        old_owners, owners = (_rows_by_file(rows, folder, side)
+                              for rows, side in ((old, before), (new, after)))  # fmt: skip
+        shared = {column for (column, _), rows in old_owners.items() if len(rows) > 1}
+        for difference in value_differences(old, new):
+            row, column = (*difference.key_path, "")[:2]
+            others = [other for other in owners.get((str(column), str(difference.after)), ())
+                      if other != row]  # fmt: skip
+            text = f"row {difference}"
+            if others and column not in shared:
+                text += f", the file of {named(others)}, so that both models answer alike"
+                yield "changed_weights_source", text
+            else:
+                yield "", text
+        if old == new:
+            yield "", ONLY_FORMATTED
+    except (Unreadable, csv.Error) as error:
+        yield "unreadable_files", f"not compared: {error}"
+
+
+def _read_rows(content: bytes) -> dict[str, dict[str, str]]:
+    """Return the rows of a table by the column `name`, or the first one. Raise `Unreadable`."""
+    reader = csv.DictReader(io.StringIO(read_text(content)), strict=True)
+    columns = reader.fieldnames or [""]
+    key = "name" if "name" in columns else columns[0]
+    rows: dict[str, dict[str, str]] = {}
+    for row in reader:
+        title = row.pop(key)
+        if title is None or title in rows or None in row or None in row.values():
+            raise Unreadable(f"line {reader.line_num} has another row's name, or other columns")
+        rows[title] = row
+    return rows
+
+
+def _rows_by_file(
+    rows: Mapping[str, Mapping[str, str]], folder: str, files: Mapping[str, bytes]
+) -> dict[tuple[str, str], list[str]]:
+    """Return column and path of a file in the model's folder -> the rows that name it."""
+    owners: dict[tuple[str, str], list[str]] = {}
+    for title, row in rows.items():
+        for column, value in row.items():
+            if f"{folder}/{value}" in files:
+                owners.setdefault((column, value), []).append(title)
+    return owners
+
+
+def _with_seconds(difference: ValueDifference) -> str:
+    """Return a change as text, with times in seconds, whose unit is the end of their name."""
+    names = [key for key in difference.key_path if isinstance(key, str)]
+    name = next((key for key in reversed(names) if key not in ("[]", "string_value")), "")
+    factors = (factor for end, factor in SECONDS.items() if name.lower().endswith(end))
+    factor = next(factors, None)
+
+    def text(value: Any) -> str:
+        is_time = factor and str(value).replace(".", "", 1).isdigit()
+        return f"{value} ({float(value) * (factor or 1):g} s)" if is_time else format_value(value)
+
+    path = ".".join(map(str, difference.key_path))
+    return f"{path}: {format_change(text(difference.before), text(difference.after))}"
 
 
 def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) -> Iterator[Finding]:

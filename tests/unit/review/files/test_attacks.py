@@ -176,12 +176,52 @@ def test_removed_owner_is_a_danger() -> None:
     assert compare_files(after, before).dangers == ()
 
 
-def test_microseconds_are_told_in_seconds() -> None:
+def test_times_are_told_in_seconds() -> None:
+    wait = 'parameters {{ key: "max_wait_ms" value {{ string_value: "{}" }} }}'
+    before, after = (CONFIG + wait.format(number) for number in ("250", "500"))
+    result = review(CONFIG_PATH, before, after)
+    assert "max_wait_ms.string_value: 250 (0.25 s) -> 500 (0.5 s)" in result.dangers[0].message
     delay = "dynamic_batching {{ max_queue_delay_microseconds: {} }}"
     (note,) = review(CONFIG_PATH, CONFIG, CONFIG + delay.format(50_000)).notes
     assert note.endswith("max_queue_delay_microseconds: none -> 50000 (0.05 s)")
     (danger,) = review(CONFIG_PATH, CONFIG, CONFIG + delay.format(500_000)).dangers
     assert "max_queue_delay_microseconds: none -> 500000 (0.5 s)" in danger.message
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        (CONFIG_PATH, CONFIG, f"# why\n{CONFIG}".replace('"', "'")),
+        ("models/a/recipe.yaml", "files: {x: {to: copy}}", "# why\nfiles:\n  x: { to: copy }\n"),
+        ("models/a/table.csv", "name,weights\nx,a.npz\n", 'name,weights\n"x",a.npz\n'),
+        ("package.json", '{"a": 1}', '{ "a": 1 }'),
+    ],
+)
+def test_file_of_equal_values_is_only_formatted(path: str, before: str, after: str) -> None:
+    (note,) = review(path, before, after).notes
+    assert note.endswith(
+        f"{path.rpartition('/')[2]}: only comments or formatting: all values are equal"
+    )
+
+
+def test_rows_of_a_table() -> None:
+    path, folder = "models/ferries/ferries.csv", "models/ferries"
+    head = "name,weights,label\noslo,w/oslo.npz,1\nkiel,w/kiel.npz,1\n"
+    files = {**OWNERS, f"{folder}/w/oslo.npz": b"", f"{folder}/w/kiel.npz": b""}
+
+    def compared(before: str, after: str) -> FileReview:
+        return compare_files({**files, path: before.encode()}, {**files, path: after.encode()})
+
+    (danger,) = compared(head, head.replace("w/kiel", "w/oslo")).dangers
+    assert danger.rule == "changed_weights_source"
+    assert "row kiel.weights: w/kiel.npz -> w/oslo.npz, the file of oslo, so" in danger.message
+    result = compared(head, head.replace("kiel.npz,1", "kiel.npz,2") + "bari,w/bari.npz,1\n")
+    assert result.dangers == ()
+    assert "row kiel.label: 1 -> 2; row bari.weights: none -> w/bari.npz" in result.notes[0]
+    shared = f"{head}bonn,w/kiel.npz,1\n"
+    assert compared(shared, f"{shared}bern,w/oslo.npz,1\n").dangers == ()
+    rules = [danger.rule for danger in compared(head, f"{head}oslo,w/oslo.npz,1\n").dangers]
+    assert rules == ["unreadable_files"]
 
 
 def test_hash_that_only_one_of_two_locks_replaces() -> None:
