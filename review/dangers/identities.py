@@ -11,10 +11,30 @@ from typing import Any
 from release.templates import Template
 from review.comparison import Comparison
 from review.dangers.danger import Danger
+from review.references import StageResources
+from review.stack_differences import ResourceChange
 from review.values import as_list, construct_path
 
 SCOPES = ("Groups", "ResourceId", "Roles", "ScalingTargetId", "Users", "VpcId")
 """Properties with the parent in which a name is unique."""
+
+UNIQUE = {
+    "AWS::EC2::Route": ("RouteTableId", "DestinationCidrBlock"),
+    "AWS::EC2::Subnet": ("VpcId", "CidrBlock"),
+    "AWS::EC2::SubnetRouteTableAssociation": ("SubnetId",),
+    "AWS::EC2::VPCEndpoint": ("VpcId", "ServiceName"),
+    "AWS::EC2::VPCGatewayAttachment": ("VpcId",),
+    "AWS::ElasticLoadBalancingV2::Listener": ("LoadBalancerArn", "Port"),
+    "AWS::ElasticLoadBalancingV2::ListenerRule": ("ListenerArn", "Priority"),
+    "AWS::Lambda::EventSourceMapping": ("FunctionName", "EventSourceArn"),
+    "AWS::SNS::Subscription": ("TopicArn", "Protocol", "Endpoint"),
+}
+"""Types whose identifier AWS assigns -> the properties of which AWS accepts each combination once.
+
+Sources: EC2 API reference, error codes (InvalidSubnet.Conflict, RouteAlreadyExists,
+Resource.AlreadyAssociated); Elastic Load Balancing API reference, errors of CreateListener and
+CreateRule (DuplicateListener, PriorityInUse); Lambda API reference, CreateEventSourceMapping
+(ResourceConflictException); SNS: see `EFFECTS`."""
 
 POLICY_OWNERS = ("Queues", "Topics")
 """Properties with the objects whose only policy a resource of a type without an identifier sets."""
@@ -27,6 +47,9 @@ EFFECTS = {
     "AWS::ApplicationAutoScaling::ScalingPolicy": "a target has one target-tracking policy for a "
     "metric, and CloudFormation creates before it deletes: the creation fails",
     # S3 API reference, PutBucketPolicy, DeleteBucketPolicy
+    # SNS API reference, Subscribe: it returns the ARN of a subscription that exists
+    "AWS::SNS::Subscription": "the creation returns the existing subscription, and the deletion "
+    "then removes it: nobody is notified",
     "AWS::S3::BucketPolicy": "the creation fails, or the deletion removes the new policy",
 }
 DUPLICATE_EFFECTS = {
@@ -35,7 +58,9 @@ DUPLICATE_EFFECTS = {
     "and the deletion of one deregisters both",
 }
 DUPLICATE_EFFECT = "the creation fails, or each replaces what the other has set, such as denials"
-OTHER_EFFECT = "CloudFormation creates before it deletes, and the name exists: the update fails"
+OTHER_EFFECT = (
+    "CloudFormation creates before it deletes, and AWS refuses the second one: the update fails"
+)
 
 MAX_REFERENCES = 30
 """Maximum references within references: a template may refer to itself."""
@@ -50,17 +75,20 @@ Identity = tuple[tuple[str, str], ...]
 def shared_identities(comparison: Comparison) -> Iterator[Danger]:
     """A created resource is the same object in AWS as a deleted one, or as one that stays.
 
-    Such as a renamed construct, or a second policy of a bucket. CloudFormation deletes old
-    resources in the clean-up, after it has created the new ones. The properties are the primary
-    identifiers of the resource types' schemas.
+    Such as a renamed construct, a second policy of a bucket, or a resource that is replaced with
+    its name. CloudFormation deletes old resources in the clean-up, after it has created the new
+    ones. The properties are the primary identifiers of the resource types' schemas.
     """
     created = [change for change in comparison.changes if not change.before]
-    if comparison.is_moved or not created:
+    replaced = [change for change in comparison.changes if change.impact == "WILL_REPLACE"]
+    if comparison.is_moved or not (created or replaced):
         return
+    for change in replaced:
+        yield from _same_name(comparison, change)
     kinds = {change.type for change in created}
     before, after = (_owners(side, kinds) for side in comparison.templates)
     for new in created:
-        place, path = (new.stack, new.id), f"{new.stack}/{new.path} ({new.id})"
+        place, path = (new.stack, new.id), f"{new.stack}/{new.path}"
         for identity in _Resolver(comparison.templates[1]).identities(*place):
             owners = after[new.type, identity]
             stays = next((owner for owner in owners if owner != place), None)
@@ -69,7 +97,7 @@ def shared_identities(comparison: Comparison) -> Iterator[Danger]:
                 continue
             resources = comparison.templates[1 if stays else 0][old[0]]["Resources"]
             old_path = construct_path(old[1], resources).partition("/")[2] or old[1]
-            properties = ", ".join(f"{name} {value}" for name, value in identity)
+            relation = "cannot coexist" if new.type in UNIQUE else "are one object in AWS"
             effect = EFFECTS.get(new.type, OTHER_EFFECT)
             remedy = "Keep the logical ID (override_logical_id), or deploy the deletion first"
             if stays:
@@ -80,12 +108,41 @@ def shared_identities(comparison: Comparison) -> Iterator[Danger]:
                 remedy = f"Leave it in {old[0]}"
             yield Danger(
                 f"{new.stack}.{new.path}.{old[1]}",
-                f"{new.type} {old[0]}/{old_path} ({old[1]}): is one object in AWS with the new "
-                f"{path} ({properties}): {effect}. {remedy}",
+                f"{new.type} {old[0]}/{old_path} and the new {path} {relation} "
+                f"({_text(identity)}): {effect}. {remedy}",
                 group=f"{new.stack}.{new.type}",
                 explains=_is_deletion(f"{old[0]}.{old_path}"),
             )
             break
+
+
+def _same_name(comparison: Comparison, change: ResourceChange) -> Iterator[Danger]:
+    """Yield that a resource is replaced by one with the same fixed name.
+
+    "CloudFormation can't replace a resource with a custom name unless the name changes"
+    (CloudFormation user guide, aws-properties-name).
+    """
+    place = (change.stack, change.id)
+    old, new = (_Resolver(side).identities(*place) for side in comparison.templates)
+    if common := [identity for identity in new if identity in old]:
+        effect = EFFECTS.get(change.type, OTHER_EFFECT)
+        yield Danger(
+            f"{change.stack}.{change.path}.{change.id}",
+            f"{change.type} {change.stack}/{change.path}: is replaced by one with the same "
+            f"{_text(common[0])}: {effect}. Change its name, too",
+            group=f"{change.stack}.{change.type}",
+            explains=_is_deletion(f"{change.stack}.{change.path}"),
+        )
+
+
+def fixed_name(comparison: Comparison, change: ResourceChange) -> str:
+    """Return the name that a removed resource keeps, empty if AWS or CloudFormation names it."""
+    names = _Resolver(comparison.templates[0]).identities(change.stack, change.id)
+    return _text(names[0]) if names else ""
+
+
+def _text(identity: Identity) -> str:
+    return ", ".join(f"{name} {value}" for name, value in identity)
 
 
 def _moved_object(comparison: Comparison, old: tuple[str, str], stack: str) -> str:
@@ -142,6 +199,8 @@ def _identifiers(kind: str) -> tuple[str, ...]:
 
     If AWS assigns the primary identifier, such as an ARN, the name and its scope take its place.
     """
+    if kind in UNIQUE:
+        return UNIQUE[kind]
     spec = find_spec("cfnlint")
     assert spec
     assert spec.submodule_search_locations
@@ -157,7 +216,7 @@ def _identifiers(kind: str) -> tuple[str, ...]:
     last = kind.rpartition("::")[2]
     names = [
         name
-        for name in schema["properties"]
+        for name in schema["properties"].keys() - {*assigned}
         if name.endswith("Name") and last.endswith(name.removesuffix("Name"))
     ]
     scopes = [name for name in SCOPES if name in schema["properties"]]
@@ -176,24 +235,15 @@ def _tracked_metric(properties: Mapping[str, Any]) -> str:
     return str(predefined.get("PredefinedMetricType") or json.dumps(metric, sort_keys=True))
 
 
-class _Resolver:
+class _Resolver(StageResources):
     """Values of properties in the templates of a stage, with references to names."""
-
-    def __init__(self, templates: Mapping[str, Template]) -> None:
-        self._templates = templates
-        self._exports: dict[str, tuple[str, Any]] = {
-            str(output["Export"].get("Name")): (stack, output.get("Value"))
-            for stack, template in templates.items()
-            for output in template.get("Outputs", {}).values()
-            if "Export" in output
-        }
 
     def identities(self, stack: str, logical_id: str, depth: int = 0) -> list[Identity]:
         """Return the identities of a resource, of which it has one for each item of a list.
 
         Empty if CloudFormation or AWS names it.
         """
-        resource = self._templates[stack]["Resources"][logical_id]
+        resource = self.of_stack(stack)[logical_id]
         properties, names = resource.get("Properties", {}), _identifiers(resource["Type"])
         present = [name for name in names if name in properties]
         if metric := _tracked_metric(properties):
@@ -217,16 +267,18 @@ class _Resolver:
                 return self._reference(stack, name, "Ref", depth)
             case {"Fn::GetAtt": [str(name), str(attribute)]}:
                 return self._reference(stack, name, attribute, depth)
-            case {"Fn::ImportValue": str(name)} if name in self._exports:
-                return self._text(*self._exports[name], depth + 1)
+            case {"Fn::ImportValue": str(name)} if name in self.exports:
+                return self._text(*self.exports[name], depth + 1)
             case {"Fn::Join": [str(separator), list(parts)]}:
                 return separator.join(self._text(stack, part, depth + 1) for part in parts)
         return json.dumps(value)
 
     def _reference(self, stack: str, name: str, attribute: str, depth: int) -> str:
-        resource = self._templates[stack].get("Resources", {}).get(name)
+        resource = self.of_stack(stack).get(name)
         if resource is None:
             return f"${{{name}}}"
+        if resource["Type"] in UNIQUE:
+            return f"{stack}/{name}"
         if attribute in resource.get("Properties", {}):
             return self._text(stack, resource["Properties"][attribute], depth + 1)
         identities = self.identities(stack, name, depth) or [((attribute, f"{stack}/{name}"),)]

@@ -12,6 +12,7 @@ from release.templates import Template
 from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
+from review.dangers.identities import fixed_name
 from review.stack_differences import ResourceChange
 from review.template_changes import property_changes
 from review.values import format_change, format_value, is_intrinsic_function, named
@@ -75,6 +76,8 @@ def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
             text = f"replaced ({_reasons(change)})"
         elif change.type in STATEFUL_TYPES:
             text = REMOVALS.get(change.impact, "")
+            if change.impact == "WILL_ORPHAN" and (name := fixed_name(comparison, change)):
+                text += f": its {name} stays taken, so that the next creation fails"
         if text:
             message = f"{change.type} {change.stack}/{change.path}: {text}"
             yield Danger(subject, message, group=change.stack)

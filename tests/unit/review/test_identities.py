@@ -68,7 +68,10 @@ def shared(old: dict[str, Any], new: dict[str, Any], *, other_stack: bool = Fals
 
 def test_scalable_target_under_another_logical_id() -> None:
     (message,) = shared({"OldTarget": TARGET}, {"NewTarget": TARGET})
-    assert "prod-text/OldTarget (OldTarget): is one object in AWS with the new" in message
+    assert (
+        "prod-text/OldTarget and the new prod-text/NewTarget are one object in AWS (ResourceId"
+        in message
+    )
     assert "ResourceId endpoint/prod-text/variant/AllTraffic" in message
     assert "deregisters it and deletes its scaling policies" in message
 
@@ -76,7 +79,9 @@ def test_scalable_target_under_another_logical_id() -> None:
 @pytest.mark.parametrize("resource", [PARAMETER, FUNCTION, BUCKET_POLICY, policy("RoleA")])
 def test_named_resource_under_another_logical_id(resource: dict[str, Any]) -> None:
     (message,) = shared({"Old": resource}, {"New": resource})
-    assert message.startswith(f"{resource['Type']} prod-text/Old (Old): is one object in AWS")
+    assert message.startswith(
+        f"{resource['Type']} prod-text/Old and the new prod-text/New are one object"
+    )
 
 
 def test_policies_of_one_target_under_two_logical_ids() -> None:
@@ -116,9 +121,7 @@ def test_second_policy_beside_an_unchanged_one(resource: dict[str, Any]) -> None
     if "Topics" in second["Properties"]:
         del second["Properties"]["Topics"][0]
     (message,) = shared({"Policy": resource}, {"Policy": resource, "Second": second})
-    assert (
-        "prod-text/Policy (Policy): is one object in AWS with the new prod-text/Second" in message
-    )
+    assert "prod-text/Policy and the new prod-text/Second are one object in AWS" in message
     assert "each replaces what the other has set" in message
 
 
@@ -153,3 +156,75 @@ def test_parameter_moves_to_another_stack(
 )
 def test_other_objects(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert shared({"Old": old}, {"New": new}) == []
+
+
+SUBNET = {
+    "Type": "AWS::EC2::Subnet",
+    "Properties": {"VpcId": {"Ref": "Vpc"}, "CidrBlock": "10.1.0.0/24", "AvailabilityZone": "a"},
+}
+ASSOCIATION = {
+    "Type": "AWS::EC2::SubnetRouteTableAssociation",
+    "Properties": {"SubnetId": {"Ref": "OldSubnet"}, "RouteTableId": "rtb-1"},
+}
+RULE = {
+    "Type": "AWS::ElasticLoadBalancingV2::ListenerRule",
+    "Properties": {"ListenerArn": "arn:listener", "Priority": 10},
+}
+SUBSCRIPTION = {
+    "Type": "AWS::SNS::Subscription",
+    "Properties": {"TopicArn": {"Ref": "Topic"}, "Protocol": "email", "Endpoint": "a@example.org"},
+}
+
+
+def with_properties(resource: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    return {**resource, "Properties": {**resource["Properties"], **properties}}
+
+
+def test_subnet_with_the_addresses_of_the_old_one() -> None:
+    old = {"OldSubnet": SUBNET, "OldTable": ASSOCIATION}
+    new = {"NewSubnet": SUBNET,
+           "NewTable": with_properties(ASSOCIATION, SubnetId={"Ref": "NewSubnet"})}  # fmt: skip
+    (message,) = shared(old, new)
+    assert "prod-text/OldSubnet and the new prod-text/NewSubnet cannot coexist" in message
+    assert "CidrBlock 10.1.0.0/24): CloudFormation creates before it deletes" in message
+    other = with_properties(SUBNET, CidrBlock="10.1.1.0/24")
+    assert shared({"OldSubnet": SUBNET}, {"NewSubnet": other}) == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "effect"),
+    [(RULE, "AWS refuses the second one"), (SUBSCRIPTION, "then removes it: nobody is notified")],
+)
+def test_combination_that_exists_once(resource: dict[str, Any], effect: str) -> None:
+    (message,) = shared({"Old": resource}, {"New": resource})
+    assert effect in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        (
+            with_properties(FUNCTION, PackageType="Zip"),
+            with_properties(FUNCTION, PackageType="Image"),
+            1,
+        ),
+        (SUBNET, with_properties(SUBNET, AvailabilityZone="b"), 1),
+        (SUBNET, with_properties(SUBNET, AvailabilityZone="b", CidrBlock="10.1.1.0/24"), 0),
+        (PARAMETER, with_properties(PARAMETER, Name="/triton/other"), 0),
+    ],
+)
+def test_replacement_with_the_same_name(
+    old: dict[str, Any], new: dict[str, Any], count: int
+) -> None:
+    messages = shared({"Same": old}, {"Same": new})
+    assert ["is replaced by one with the same" in message for message in messages] == [True] * count
+
+
+def test_name_of_a_retained_resource() -> None:
+    log = {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "/calls"}}
+    before = {"prod-text": {"Resources": {**RESOURCES, "Log": {**log, "DeletionPolicy": "Retain"}}}}
+    after = {"prod-text": {"Resources": RESOURCES}}
+    (danger,) = dangers(Comparison("prod", before, after, PROD, PROD))
+    assert danger.message.endswith(
+        "not deleted: its LogGroupName /calls stays taken, so that the next creation fails"
+    )
