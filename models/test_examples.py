@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from model_build.progress import Printer
 from model_build.source import ModelSource
 from plan.catalog import Catalog
 from tests.catalog_items import create_table, write_entry
+from tests.processes import run_program
 
 MODELS = Path(__file__).parent
 ROOT = MODELS.parent
@@ -69,14 +69,7 @@ def _publish_model(
 
 
 def _run_script(script: str, *arguments: str) -> list[str]:
-    process = subprocess.run(
-        [sys.executable, f"docs/examples/{script}.py", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
+    process = run_program(sys.executable, f"docs/examples/{script}.py", *arguments, cwd=ROOT)
     return process.stdout.splitlines()
 
 
@@ -139,14 +132,12 @@ def test_notebook_ends_with_an_answer() -> None:
     before = {model["ModelName"] for model in sagemaker.list_models()["Models"]}
     notebook = json.loads((ROOT / "docs" / "examples" / "pytorch_module.ipynb").read_text())
     cells = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    process = subprocess.run(
-        [sys.executable, "-c", "\n".join("".join(cell) for cell in cells)],
+    process = run_program(
+        sys.executable,
+        "-c",
+        "\n".join("".join(cell) for cell in cells),
         cwd=ROOT / "docs" / "examples",
         env={**os.environ, "SAGEMAKER_ROLE": role["Role"]["Arn"]},
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert process.returncode == 0, process.stderr
     assert process.stdout.splitlines()[-1] == "distances: [5.0, 13.0]"
     assert {model["ModelName"] for model in sagemaker.list_models()["Models"]} == before

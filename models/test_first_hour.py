@@ -3,12 +3,13 @@
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.processes import output_of, run_program
 
 ROOT = Path(__file__).parents[1]
 STAGE = "my-first"
@@ -26,18 +27,9 @@ class Clone:
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """Run `tritonsm` and return its stdout and stderr."""
-        process = subprocess.run(
-            ["./tritonsm", *arguments],
-            cwd=self.path,
-            env={**os.environ, "NO_COLOR": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
+        return output_of(
+            "./tritonsm", *arguments, code=code, cwd=self.path, env={**os.environ, "NO_COLOR": "1"}
         )
-        assert process.returncode == code, process.stdout
-        return process.stdout
 
     def invoke(self, endpoint: str, model: str, *options: str) -> dict[str, list[float]]:
         """Return the output values of a deployed model, by name."""
@@ -49,9 +41,7 @@ class Clone:
 @pytest.fixture
 def clone(tmp_path: Path) -> Clone:
     """A copy like after `git clone` and `make install`."""
-    files = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    files = run_program("git", "ls-files", "-z", cwd=ROOT)
     for name in files.stdout.split("\0")[:-1]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, tmp_path / name, follow_symlinks=False)

@@ -4,11 +4,12 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run_program
 
 MODELS = Path(__file__).parent
 RECIPE = """
@@ -142,14 +143,7 @@ def sha256(model: Path, *, hash_seed: int) -> str:
     command = [sys.executable, "-c", BUILD, str(model.parent / "exports"), "build", str(model)]
     command += ["--target", "cpu-24.09", "--output", str(output), "--json"]
     command += ["--no-load", "the test compares archives"]
-    process = subprocess.run(
-        command,
-        env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
+    process = run_program(*command, env={**os.environ, "PYTHONHASHSEED": str(hash_seed)})
     return hashlib.sha256(Path(json.loads(process.stdout)["path"]).read_bytes()).hexdigest()
 
 

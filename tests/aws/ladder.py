@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from endpoint_client import EndpointClient, EndpointError
 from local_sagemaker.tests.support import tiny_models
 from tests.app_copy import copy_app
+from tests.processes import output_of, run_program
 
 ROOT = Path(__file__).parents[2]
 REGION, INSTANCE_TYPE = "us-east-1", "ml.c5.xlarge"
@@ -110,7 +110,7 @@ class Ladder:
         for name in MODELS:
             ladder.write(f"models/{name}/{name}/config.pbtxt", tiny_models.CONFIG)
             ladder.write(f"models/{name}/{name}/1/model.py", tiny_models.times(2))
-        subprocess.run(["git", "init", "--quiet"], cwd=path, check=True)
+        run_program("git", "init", "--quiet", cwd=path)
         return ladder
 
     def write(self, name: str, text: str) -> None:
@@ -133,24 +133,21 @@ class Ladder:
         The app's modules are those of the copy.
         """
         imports = os.pathsep.join(map(str, (self.path, self.path / "constructs", ROOT)))
-        finished = subprocess.run(
-            [sys.executable, "-m", "cli", *arguments],
+        return output_of(
+            sys.executable,
+            "-m",
+            "cli",
+            *arguments,
+            code=code,
             cwd=self.path,
             env={**os.environ, "PYTHONPATH": imports, "NO_COLOR": "1", "COLUMNS": "200"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
         )
-        assert code in (None, finished.returncode), finished.stdout
-        return finished.stdout
 
     def templates(self) -> dict[str, Any]:
         """Return stack -> template of the CPU stage."""
         cdk, out = ROOT / "node_modules" / ".bin" / "cdk", self.path / "cdk.out"
         command = [str(cdk), "synth", "--quiet", "--output", str(out), "-c", f"stage={STAGE}"]
-        subprocess.run(command, cwd=self.path, check=True, capture_output=True)
+        run_program(*command, cwd=self.path)
         files = out.glob("*.template.json")
         return {file.name.partition(".")[0]: json.loads(file.read_text()) for file in files}
 

@@ -5,7 +5,6 @@ The tests run the scripts of docs/examples/clients/ in separate environments.
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import pack_python, times
+from tests.processes import run_program
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples" / "clients"
@@ -50,14 +50,12 @@ def _run(environment: str, script: str, *arguments: str | Path) -> list[str]:
     """Run an example with the programs of an environment; return its output lines."""
     programs = ENVIRONMENTS / environment / "bin"
     program = "bash" if script.endswith(".sh") else str(programs / "python")
-    finished = subprocess.run(
-        [program, str(EXAMPLES / script), *map(str, arguments)],
+    finished = run_program(
+        program,
+        str(EXAMPLES / script),
+        *map(str, arguments),
         env={**os.environ, "PATH": os.pathsep.join([str(programs), os.environ["PATH"]])},
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert finished.returncode == 0, finished.stderr
     return finished.stdout.splitlines()
 
 

@@ -5,7 +5,6 @@ Undeclared dependencies are missing there. No package index is used.
 
 import os
 import shutil
-import subprocess
 import sys
 import venv
 from importlib import metadata
@@ -13,6 +12,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.processes import run_program
 
 ROOT = Path(__file__).parents[2]
 PIP = "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index"
@@ -22,7 +23,7 @@ def build(project: str, folder: Path) -> Path:
     """Build the sdist of a project and a wheel from it; return the wheel."""
     before = _build_leftovers()
     command = [str(ROOT / ".ci" / "distribution.sh"), project, str(folder)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    run_program(*command)
     assert _build_leftovers() == before
     assert len(list(folder.glob("*.tar.gz"))) == 1
     (wheel,) = folder.glob("*.whl")
@@ -33,7 +34,7 @@ def environment(folder: Path, wheel: Path, *, extra: str = "") -> Path:
     """Create an environment with a wheel and one of its extras; return its Python."""
     venv.create(folder, with_pip=False)
     python = folder / "bin" / "python"
-    subprocess.run([sys.executable, "-m", "pip", "--python", str(python), *PIP, wheel], check=True)
+    run_program(sys.executable, "-m", "pip", "--python", str(python), *PIP, wheel)
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (installed,) = metadata.distributions(path=[str(site)])
     for name in _requirements(installed, extra, {}):
@@ -43,15 +44,7 @@ def environment(folder: Path, wheel: Path, *, extra: str = "") -> Path:
 
 def run(python: Path, *arguments: str, cwd: Path | None = None, **variables: str) -> str:
     """Run the Python of an environment; return its output."""
-    finished = subprocess.run(
-        [str(python), "-I", *arguments],
-        cwd=cwd,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
+    finished = run_program(str(python), "-I", *arguments, cwd=cwd, env={**os.environ, **variables})
     return finished.stdout
 
 

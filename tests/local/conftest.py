@@ -1,7 +1,6 @@
 """Fixtures of the local tests: a local SageMaker per test module, and a copy of the app."""
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from typing import Self
 
 import pytest
 
+from local_sagemaker import ACCOUNT
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import Barrier, barriers
 from model_build import BuildTarget
@@ -18,6 +18,7 @@ from tests import warm_app
 from tests.app_copy import copy_app
 from tests.local.cdk_bootstrap import bootstrap
 from tests.local.permissions import unlisted_calls
+from tests.processes import output_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +39,11 @@ def local_target(aws: LocalSageMaker, target: str) -> str:
     return str(BuildTarget.parse(target).with_python(aws.running.python))
 
 
+def stage_file(content: str) -> str:
+    """Return a stage file of the local account with this content, which starts with a newline."""
+    return f'account: "{ACCOUNT}"\nregion: us-east-1\nrelease: "24.09"{content}'
+
+
 @dataclass(frozen=True)
 class Checkout:
     """A copy of the app without models, which a test may edit and deploy with the CDK CLI."""
@@ -53,18 +59,15 @@ class Checkout:
 
     def cdk(self, *arguments: str, code: int = 0) -> str:
         """Run the cdk CLI on the stage, which must exit with `code`; return stdout and stderr."""
-        process = subprocess.run(
-            [str(ROOT / "node_modules" / ".bin" / "cdk"), *arguments, "-c", f"stage={self.stage}"],
+        return output_of(
+            str(ROOT / "node_modules" / ".bin" / "cdk"),
+            *arguments,
+            "-c",
+            f"stage={self.stage}",
+            code=code,
             cwd=self.path,
             env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
         )
-        assert process.returncode == code, process.stdout
-        return process.stdout
 
     def deploy(self, *arguments: str, code: int = 0) -> str:
         """Synthesise and deploy every stack."""
@@ -117,19 +120,16 @@ def module_patch() -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    """Environment variables of the local SageMaker; test modules override this fixture."""
-    return {}
-
-
-@pytest.fixture(scope="module")
 def local_sagemaker(
-    settings: dict[str, str],
+    request: pytest.FixtureRequest,
     module_patch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[LocalSageMaker]:
-    """A local SageMaker; at the end, every recorded call must be in the permissions ledger."""
-    for name, value in settings.items():
+    """A local SageMaker with the environment variables in `SETTINGS` of the test module.
+
+    At the end, every recorded call must be in the permissions ledger.
+    """
+    for name, value in getattr(request.module, "SETTINGS", {}).items():
         module_patch.setenv(name, value)
     with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
         yield aws

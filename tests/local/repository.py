@@ -13,10 +13,11 @@ import pytest
 
 from delivery import smoke, steps
 from delivery.command import RELEASE
-from local_sagemaker.tests.support.tiny_models import Barrier, write_python
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, Barrier, times, write_python
 from release.artefact import FILE
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
+from tests.processes import run_program
 from tests.tritonsm import tritonsm
 
 
@@ -33,21 +34,28 @@ class Repository(Checkout):
 
     @classmethod
     def create(cls, checkout: Checkout, **stages: str) -> Self:
-        """Return a repository without commits, with these stage files; `stage` is the last one."""
+        """Return a repository without commits; `stage` is the last one of these stage files.
+
+        It has the models `times`, which doubles, and `plus`.
+        """
         shutil.copy2(ROOT / ".gitignore", checkout.path)
         for name, content in stages.items():
             checkout.write_stage(name, content)
         repository = cls(checkout.path, checkout.aws, stage=[*stages][-1])
         repository.git("init", "--quiet")
+        repository.write_model("times", times(2), answer=14)
+        repository.write_model("plus", PLUS_ONE, answer=8)
         return repository
 
     def git(self, *arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments],
+        return run_program(
+            "git",
+            "-c",
+            "user.name=test",
+            "-c",
+            "user.email=test@localhost",
+            *arguments,
             cwd=self.path,
-            capture_output=True,
-            text=True,
-            check=True,
         ).stdout.strip()
 
     def commit(self, message: str) -> str:

@@ -1,13 +1,13 @@
 """Shell scripts from documents and messages, run with bash."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests.local.conftest import ROOT
 from tests.local.repository import Repository
+from tests.processes import output_of
 
 PROGRAM = """#!/bin/sh
 PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -m {module} "$@"
@@ -37,8 +37,12 @@ def run_script(
     for name, content in {**programs, "make": MAKE}.items():
         (folder / name).write_text(content)
         (folder / name).chmod(0o755)
-    process = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
+    return output_of(
+        "bash",
+        "-euo",
+        "pipefail",
+        "-c",
+        script,
         cwd=repository.path,
         env={
             **os.environ,
@@ -47,10 +51,4 @@ def run_script(
             "PATH": f"{folder}:{os.environ['PATH']}",
             **(variables or {}),
         },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
     )
-    assert process.returncode == 0, process.stdout
-    return process.stdout

@@ -23,11 +23,7 @@ MEMORY_MIB = "405"
 """Memory for four models: Triton takes 36 MiB, each model 82."""
 WEIGHTS = "self.weights = b'1' * (64 << 20)"
 ALLOWED_DIFFERENCE = 0.1
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    return {MEMORY: MEMORY_MIB}
+SETTINGS = {MEMORY: MEMORY_MIB}
 
 
 @pytest.fixture

@@ -61,13 +61,11 @@ def update(endpoint: str) -> None:
     wait_in_service(endpoint)
 
 
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    """Settings of the local SageMaker: memory for 3 to 6 models.
+SETTINGS = {MEMORY: "130"}
+"""Settings of the local SageMaker: memory for 3 to 6 models.
 
-    Triton takes 30 to 50 MiB, each model 16 to 25.
-    """
-    return {MEMORY: "130"}
+Triton takes 30 to 50 MiB, each model 16 to 25.
+"""
 
 
 @pytest.fixture(scope="module")

@@ -29,11 +29,7 @@ ENTRY = {
     "signature": NUMBER_SIGNATURE,
 }
 INPUTS: dict[str, Any] = {"X": [[7]]}
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    return {SPEED: "120"}
+SETTINGS = {SPEED: "120"}
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ import pytest
 
 from endpoint_client import EndpointClient, NoCopies
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.tiny_models import TIMES
+from local_sagemaker.tests.support.tiny_models import times
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
 from tests.local.runbook import script
@@ -24,10 +24,7 @@ from tests.tritonsm import tritonsm
 
 pytestmark = pytest.mark.drill
 
-STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+STAGE = stage_file("""
 unconfirmed: [components]
 endpoints:
   math:
@@ -40,13 +37,9 @@ endpoints:
       idle:
         copies: { min: 0, max: 2, max_rps: 100, scale_in_cooldown_seconds: 60 }
         memory_mb: 1024
-"""
+""")
 ENDPOINT = "parts-math-m5-xlarge"
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    return {SPEED: "120"}  # a copy without calls ends after 15 minutes: here, seven seconds
+SETTINGS = {SPEED: "120"}  # a copy without calls ends after 15 minutes: here, seven seconds
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +47,7 @@ def repository(checkout: Checkout, module_patch: pytest.MonkeyPatch) -> Reposito
     # Longer pauses could exceed the idle time of a copy.
     module_patch.setattr("endpoint_client._retries.MAX_PAUSE", 0.2)
     repository = Repository.create(checkout, parts=STAGE)
-    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
-    repository.write_model("idle", TIMES.replace("FACTOR", "3"), answer=21)
+    repository.write_model("idle", times(3), answer=21)
     repository.commit("twice")
     repository.deliver()
     return repository
@@ -137,7 +129,7 @@ def test_component_stage_is_delivered_rolled_back_and_destroyed(
     repository: Repository, invoke: Callable[[str], float]
 ) -> None:
     eventually(lambda: has_copies(0))
-    repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
+    repository.write_model("times", times(4), answer=28)
     repository.commit("four times")
     assert "invoked" not in repository.deliver()
     assert invoke("times") == 28

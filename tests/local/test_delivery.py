@@ -18,25 +18,22 @@ from delivery.assembly import Assembly
 from delivery.deploy import StageDeployment
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.running import LocalSageMaker
-from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, Barrier, times
 from model_build.__main__ import main as publish
 from release import checkout as checkouts
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.permissions import principal_names
 from tests.local.repository import Repository, pause_on_load
 from tests.local.stage_resources import bucket_keys, build_ids, models_bucket, read_object
 
-TRIAL_STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+TRIAL_STAGE = stage_file("""
 endpoints:
   math:
     models: [times]
     instance_type: ml.m5.xlarge
-"""
+""")
 LIVE_STAGE = f"""
 {TRIAL_STAGE.strip()}
     instance_count: 2
@@ -53,8 +50,6 @@ notify: {{ email: [team@example.com] }}
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
     repository = Repository.create(checkout, live=LIVE_STAGE, trial=TRIAL_STAGE)
-    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)  # for 7
-    repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("twice")
     return repository
 
@@ -119,7 +114,7 @@ def test_archives_are_promoted_to_production(repository: Repository, live: Endpo
 def test_change_is_delivered_without_a_failed_call(
     repository: Repository, live: EndpointClient
 ) -> None:
-    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
+    repository.write_model("times", times(3), answer=21)
     repository.commit("three times")
     build_count = len(build_ids())
     with call_live_endpoints():
@@ -135,7 +130,7 @@ def test_replaced_archive_is_not_promoted(
 ) -> None:
     # The local SageMaker does not enforce the bucket policy, so the test can replace an archive.
     s3 = boto3.client("s3")
-    repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
+    repository.write_model("times", times(4), answer=28)
     repository.commit("four times")
     before = _archives("live")
     model = str(repository.path / "models" / "times")

@@ -20,12 +20,12 @@ import pytest
 from cli import history, status
 from delivery.errors import ChangedByHand, EndpointLost, NotDelivered
 from endpoint_client import EndpointClient, EndpointError
-from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Barrier
+from local_sagemaker.tests.support.tiny_models import Barrier, times
 from model_build.__main__ import main as model_command
 from plan.catalog import Catalog
 from tests.catalog_items import break_entry, delete_entry, write_entry
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import predict
 from tests.local.repository import Repository, pause_on_load
 from tests.local.runbook import script
@@ -33,15 +33,12 @@ from tests.local.shell import run_script
 
 pytestmark = pytest.mark.drill
 
-STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+STAGE = stage_file("""
 endpoints:
   math:
     models: [times, plus]
     instance_type: ml.m5.xlarge
-"""
+""")
 STAGE_AND_ENDPOINT = ("live", "math")
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 
@@ -50,8 +47,6 @@ TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 def repository(checkout: Checkout) -> Repository:
     """A stage with a delivered first version of `times`."""
     repository = Repository.create(checkout, live=STAGE)
-    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
-    repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("twice")
     repository.deliver()
     return repository
@@ -106,6 +101,19 @@ def _count_failures() -> Iterator[dict[str, int]]:
         thread.join()
 
 
+def test_deploy_by_hand_is_shown_and_needs_take_over(repository: Repository) -> None:
+    with repository.edited("stages/live.yaml", "ml.m5.xlarge", "ml.m5.2xlarge"):
+        repository.deploy()  # as `cdk deploy` does
+    (difference,) = _differences(repository, "live-math")
+    assert difference["text"].startswith("deployed by hand after the delivery of")
+    refusal = repository.deliver(code=1)
+    assert "live-math: deployed by hand after the delivery of" in refusal
+    assert "To replace them: TAKE_OVER=1" in refusal
+    repository.deliver("--take-over")
+    assert _differences(repository, "live-math") == []
+    assert predict(_client()) == 14
+
+
 def test_delivery_restores_a_deleted_entry(repository: Repository, catalog: Catalog) -> None:
     before = _version()
     with _count_failures() as failures:
@@ -138,7 +146,7 @@ def test_delivery_restores_an_invalid_entry(repository: Repository, catalog: Cat
 def test_new_version_is_delivered_although_the_entry_was_deleted(
     repository: Repository, catalog: Catalog
 ) -> None:
-    repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
+    repository.write_model("times", times(4), answer=28)
     repository.commit("four times")
     delete_entry(catalog, "times")
     repository.deliver()
@@ -194,7 +202,7 @@ def test_changes_during_a_delivery_are_refused(
     repository: Repository, new_barrier: Callable[[], Barrier], tmp_path: Path
 ) -> None:
     barrier = new_barrier()
-    model = pause_on_load(barrier, TIMES.replace("FACTOR", "5"))
+    model = pause_on_load(barrier, times(5))
     repository.write_model("times", model, answer=35, loads=False)
     repository.commit("five times, after the barrier")
     with repository.start_delivery() as delivery:

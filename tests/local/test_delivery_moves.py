@@ -15,7 +15,7 @@ import pytest
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.endpoint_caller import EndpointCaller
 from local_sagemaker.tests.support.endpoints import wait_in_service
-from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, write_python
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main as publish
 from plan.catalog import Catalog
@@ -49,11 +49,9 @@ OLD_TARGET, NEW_TARGET = "cpu-25.04", "cpu-24.09"
 def repository(checkout: Checkout) -> Repository:
     """A delivered stage, with a model that was published manually."""
     repository = Repository.create(checkout, live=STAGE)
-    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
-    repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("twice")
     repository.deliver()
-    model = write_python(checkout.path.parent / "ten", TIMES.replace("FACTOR", "10"))
+    model = write_python(checkout.path.parent / "ten", times(10))
     published = run_as("publisher", publish, "publish", *STAGE_AND_ENDPOINT, str(model))
     assert published.returncode == 0, published.stderr
     return repository
@@ -133,7 +131,7 @@ def test_release_instances_and_models_change_in_one_delivery(repository: Reposit
     repository.edit(str(STAGE_FILE), '"25.04"', '"24.09"')
     repository.edit(str(STAGE_FILE), "[times, plus]", "[times]")
     repository.edit(str(STAGE_FILE), "ml.m5.xlarge", "ml.m5.2xlarge")
-    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
+    repository.write_model("times", times(3), answer=21)
     repository.commit("another release, larger instances, three times, and no plus")
     with _call_archives(*before.values()):
         output = repository.deliver()

@@ -2,14 +2,14 @@
 
 import os
 import re
-import subprocess
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
-from local_sagemaker.tests.support.tiny_models import TIMES, pack_python
+from local_sagemaker.tests.support.tiny_models import pack_python, times
 from tests.distribution.clean_environment import ROOT, build, environment, run
+from tests.processes import run_program
 
 PROJECT = ROOT / "local_sagemaker"
 NOT_PACKED = re.compile(r"(docs|tests)/|(pyproject\.toml|README\.md|LICENSE)$")
@@ -22,7 +22,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_wheel_has_every_file_and_both_licences(wheel: Path) -> None:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listing = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    listing = run_program(*command, cwd=PROJECT)
     source = {name for name in listing.stdout.splitlines() if (PROJECT / name).is_file()}
     with ZipFile(wheel) as files:
         packed, metadata = set[str](), set[str]()
@@ -36,7 +36,7 @@ def test_wheel_has_every_file_and_both_licences(wheel: Path) -> None:
 def test_example_of_the_readme_works(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     python = environment(tmp_path_factory.mktemp("environment"), wheel, extra="triton")
     folder = tmp_path_factory.mktemp("folder")
-    archive = pack_python(folder / "times", TIMES.replace("FACTOR", "3"))
+    archive = pack_python(folder / "times", times(3))
     (folder / "model.tar.gz").write_bytes(archive)
     example = re.findall(r"```python\n(.*?)```", (PROJECT / "README.md").read_text(), re.S)[0]
     _command(python, folder, "up")
@@ -52,8 +52,5 @@ def _command(python: Path, folder: Path, *arguments: str) -> str:
     """Run the command of the wheel in a folder; return its stdout."""
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [str(python.with_name("local-sagemaker")), *arguments]
-    process = subprocess.run(
-        command, cwd=folder, env=variables, capture_output=True, text=True, check=False
-    )
-    assert process.returncode == 0, process.stderr
+    process = run_program(*command, cwd=folder, env=variables)
     return process.stdout

@@ -14,7 +14,7 @@ import pytest
 from delivery.errors import NO_CAPACITY
 from endpoint_client import EndpointClient
 from local_sagemaker.settings import CAPACITY, SPEED
-from local_sagemaker.tests.support.tiny_models import TIMES, write_python
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_on_threads, predict
@@ -35,17 +35,13 @@ endpoints:
     scaling: { min_count: 1, max_count: 2, concurrency: { ml.g6.xlarge: 1, ml.g5.xlarge: 1 } }
 """
 ENDPOINT = "pooled-math"
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    """Settings of the local SageMaker: no capacity for two types, and time 120 times faster."""
-    return {CAPACITY: json.dumps({FIRST_TYPE: 0, THIRD_TYPE: 0}), SPEED: "120"}
+SETTINGS = {CAPACITY: json.dumps({FIRST_TYPE: 0, THIRD_TYPE: 0}), SPEED: "120"}
+"""Settings of the local SageMaker: no capacity for two types, and time 120 times faster."""
 
 
 @pytest.fixture(scope="module")
 def stage(checkout: Checkout) -> Checkout:
-    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    write_python(checkout.path / "models" / "times", times(2))
     stage = checkout.write_stage("pooled", STAGE)
     stage.deploy()
     return stage

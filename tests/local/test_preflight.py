@@ -4,7 +4,6 @@ The tests depend on each other, in the order of this file.
 """
 
 import json
-import subprocess
 from contextlib import chdir
 from pathlib import Path
 
@@ -12,25 +11,20 @@ import boto3
 import pytest
 
 from local_sagemaker.settings import QUOTAS
-from local_sagemaker.tests.support.tiny_models import TIMES, write_python
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
+from tests.processes import run_program
 from tests.tritonsm import tritonsm
 
+SCALING_ROLE = "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
 M5_QUOTA = "ml.m5.xlarge for endpoint usage"
-STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+STAGE = stage_file("""
 endpoints:
   math: { models: [times], instance_type: ml.m5.xlarge, instance_count: COUNT }
-"""
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    """Settings of the local SageMaker: a quota of two instances."""
-    return {QUOTAS: json.dumps({M5_QUOTA: 2})}
+""")
+SETTINGS = {QUOTAS: json.dumps({M5_QUOTA: 2})}
+"""Settings of the local SageMaker: a quota of two instances."""
 
 
 def stage_content(*, count: int = 2, release: str = "24.09") -> str:
@@ -55,8 +49,8 @@ def refused_messages(rows: Rows) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def app(checkout: Checkout) -> Checkout:
-    subprocess.run(["git", "init", "--quiet"], cwd=checkout.path, check=True)
-    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    run_program("git", "init", "--quiet", cwd=checkout.path)
+    write_python(checkout.path / "models" / "times", times(2))
     return checkout
 
 
@@ -71,6 +65,7 @@ def test_stage_within_the_quota_is_ok(app: Checkout) -> None:
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:24.09-py3-cpu"
     assert rows[image]["message"] == "exists and can be pulled"
     assert {row["verdict"] for row in rows.values()} == {"ok"}
+    assert SCALING_ROLE not in rows  # only stages that scale need it
 
 
 def test_low_quota_and_missing_image_fail(app: Checkout) -> None:
@@ -90,13 +85,16 @@ def test_fresh_account_lacks_bootstrap_and_role(app: Checkout) -> None:
     scaling = "scaling: { min_count: 1, max_count: 2, max_rps: 5 } }"
     stage = stage_content(count=1).replace("instance_count: 1 }", scaling)
     app.write_stage("scales", stage)
-    role = "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
     _, rows = preflight(app.path, "scales")
-    assert rows[role]["verdict"] == "ok"
+    assert rows[SCALING_ROLE]["verdict"] == "ok"
     boto3.client("iam").delete_service_linked_role(RoleName="AWSServiceRoleForSagemaker")
     version = "/cdk-bootstrap/hnb659fds/version"
     boto3.client("ssm").delete_parameter(Name=version)
     code, rows = preflight(app.path, "scales")
     assert code == 1
-    assert rows[role]["fix"].startswith("aws iam create-service-linked-role")
+    assert rows[SCALING_ROLE]["verdict"] == "refused"
+    assert rows[SCALING_ROLE]["fix"] == (
+        "aws iam create-service-linked-role --aws-service-name "
+        "sagemaker.application-autoscaling.amazonaws.com"
+    )
     assert rows[version]["fix"].startswith("cdk bootstrap aws://000000000000/us-east-1")

@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from endpoint_client import EndpointClient
-from local_sagemaker.tests.support.tiny_models import TIMES, write_ensemble, write_python
+from local_sagemaker.tests.support.tiny_models import times, write_ensemble, write_python
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly, predict
 
@@ -17,7 +17,7 @@ SEARCH, MATH = "prodlike-search", "prodlike-math"
 
 @pytest.fixture(scope="module")
 def production(checkout: Checkout) -> Checkout:
-    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    write_python(checkout.path / "models" / "times", times(2))
     write_ensemble(checkout.path / "models" / "chain")
     production = checkout.write_stage("prodlike", STAGE_FILE.read_text())
     production.deploy()

@@ -7,36 +7,29 @@ import boto3
 import pytest
 
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.tiny_models import TIMES, write_python
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from local_sagemaker.tests.support.waiting import eventually
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.local.rollback_alarms import alarms_of_current_instances, rollback_alarms
 
 pytestmark = pytest.mark.drill
 
 STAGE_FILE, ENDPOINT = Path("stages", "mended.yaml"), "mended-math"
-CONTENT = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+CONTENT = stage_file("""
 endpoints:
   math:
     models: [times]
     instance_type: ml.m5.xlarge
     update: { strategy: rolling, percent: 50, wait_seconds: 0 }
     server: { log_verbose: 0 }
-"""
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    """Settings of the local SageMaker: alarms are evaluated only after the start of an update."""
-    return {SPEED: "4"}
+""")
+SETTINGS = {SPEED: "4"}
+"""Settings of the local SageMaker: alarms are evaluated only after the start of an update."""
 
 
 @pytest.fixture(scope="module")
 def stage(checkout: Checkout) -> Checkout:
-    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    write_python(checkout.path / "models" / "times", times(2))
     stage = checkout.write_stage("mended", CONTENT)
     stage.deploy()
     return stage

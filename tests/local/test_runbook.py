@@ -13,11 +13,11 @@ import pytest
 
 from endpoint_client import EndpointClient, EndpointError, UnknownModel
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, times
 from local_sagemaker.tests.support.waiting import eventually
 from plan.catalog import Catalog
 from tests.catalog_items import delete_entry
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
 from tests.local.runbook import script
@@ -26,10 +26,7 @@ from tests.local.stage_resources import bucket_keys, models_bucket
 
 pytestmark = pytest.mark.drill
 
-STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+STAGE = stage_file("""
 production: true
 notify: { email: [team@example.com] }
 endpoints:
@@ -44,22 +41,16 @@ endpoints:
     instance_type: ml.m5.xlarge
     instance_count: 2
     update: { strategy: canary, percent: 50, wait_seconds: 1800 }
-"""
+""")
 SLOW = PLUS_ONE.replace("execute(self, requests):", "execute(self, requests):\n        SLEEP")
 DISK = "DiskUtilization"
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    """Settings of the local SageMaker: an hour takes two minutes."""
-    return {SPEED: "30"}
+SETTINGS = {SPEED: "30"}
+"""Settings of the local SageMaker: an hour takes two minutes."""
 
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
     repository = Repository.create(checkout, live=STAGE)
-    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
-    repository.write_model("plus", PLUS_ONE, answer=8)
     slow = SLOW.replace("SLEEP", "__import__('time').sleep(0.3)")
     repository.write_model("slow", slow, answer=8)
     repository.commit("twice")
@@ -155,7 +146,7 @@ def test_deleted_archive_is_rebuilt(operator: Operator) -> None:
 
 
 def test_unexpected_answers_are_rolled_back(repository: Repository, operator: Operator) -> None:
-    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=999)
+    repository.write_model("times", times(3), answer=999)
     repository.commit("three times, with a wrong golden file")
     repository.deliver(code=2)
     assert call("times") == 21

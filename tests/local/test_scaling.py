@@ -15,7 +15,7 @@ from endpoint_client import EndpointClient
 from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.endpoint_caller import processes, run_in_threads
 from local_sagemaker.tests.support.running import LocalSageMaker
-from local_sagemaker.tests.support.tiny_models import TIMES, write_python
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_on_threads, predict
@@ -25,16 +25,12 @@ pytestmark = pytest.mark.drill
 STAGE_FILE = Path(__file__).with_name("scaled.yaml")
 ENDPOINT, VARIANT, GPU = "scaled-math", "AllTraffic", "scaled-gpu"
 MAX_PROCESSES = 2  # per variant on this machine
-
-
-@pytest.fixture(scope="module")
-def settings() -> dict[str, str]:
-    return {SPEED: "120"}
+SETTINGS = {SPEED: "120"}
 
 
 @pytest.fixture(scope="module")
 def stage(checkout: Checkout) -> Checkout:
-    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    write_python(checkout.path / "models" / "times", times(2))
     stage = checkout.write_stage("scaled", STAGE_FILE.read_text())
     stage.deploy()
     return stage

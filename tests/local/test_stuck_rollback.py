@@ -13,9 +13,9 @@ import boto3
 import pytest
 
 from endpoint_client import EndpointClient
-from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, times
 from local_sagemaker.tests.support.waiting import eventually
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
 from tests.local.rollback_alarms import alarms_of_current_instances
@@ -26,23 +26,19 @@ from tests.local.stage_resources import bucket_keys, models_bucket
 pytestmark = pytest.mark.drill
 
 STAGE_FILE, STACK = Path("stages", "stuck.yaml"), "stuck-math"
-STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+STAGE = stage_file("""
 endpoints:
   math:
     models: [times]
     instance_type: ml.m5.xlarge
     instance_count: 2
     server: { log_verbose: 0 }
-"""
+""")
 
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
     repository = Repository.create(checkout, stuck=STAGE)
-    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.commit("twice")
     repository.deliver()
     return repository
@@ -107,7 +103,7 @@ def message_about_stack(output: str) -> str:
 def test_failed_rollback_blocks_deliveries(repository: Repository) -> None:
     repository.edit(str(STAGE_FILE), "log_verbose: 0", "log_verbose: 1")
     repository.edit(str(STAGE_FILE), "[times]", "[times, plus]")
-    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
+    repository.write_model("times", times(3), answer=21)
     repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("three times, and plus")
     output = deliver_stuck_rollback(repository)

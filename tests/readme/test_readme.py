@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import onnx
@@ -10,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from release.checkout import git
+from tests.processes import output_of, run_program
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -33,7 +33,7 @@ def clone(tmp_path: Path) -> Path:
     (tmp_path / ".venv/bin/tritonsm").symlink_to("../../tritonsm")
     for name in (".venv/.installed-cdk", ".venv/.installed", "node_modules/.installed"):
         (tmp_path / name).touch()
-    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    run_program("git", "init", "--quiet", cwd=tmp_path)
     return tmp_path
 
 
@@ -45,18 +45,15 @@ def commands_of(text: str) -> list[str]:
 
 def run_commands(clone: Path, commands: list[str]) -> str:
     """Run commands in the clone, in order; return their output."""
-    finished = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join([AT_THE_END, *commands])],
+    return output_of(
+        "bash",
+        "-euo",
+        "pipefail",
+        "-c",
+        "\n".join([AT_THE_END, *commands]),
         cwd=clone,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(clone), "NO_COLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
     )
-    assert finished.returncode == 0, finished.stdout
-    return finished.stdout
 
 
 def write_onnx(path: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from zipfile import ZipFile
@@ -11,6 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.distribution.clean_environment import ROOT, build, environment, run
+from tests.processes import run_program
 
 EXAMPLE = ROOT / "docs" / "examples" / "own_app.py"
 PACKAGES = {"endpoint_client", "platform_facts", "triton_sagemaker"}
@@ -89,12 +89,16 @@ def _type_check(python: Path, folder: Path, content: str) -> str:
     """Return the output of `mypy --strict` for a file."""
     path = folder / "app.py"
     path.write_text(content)
-    finished = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python), path.name],
+    finished = run_program(
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--python-executable",
+        str(python),
+        path.name,
+        code=None,
         cwd=folder,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     return finished.stdout + finished.stderr

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +17,7 @@ from stages.load import load_stage
 from stages.plan import StagePlan
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
+from tests.processes import run_program
 from tests.unit.test_repository import ROOT
 
 PAGES = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("local_sagemaker/**/*.md")]
@@ -91,8 +91,7 @@ def test_names_of_a_python_block_exist(page: str, block: str) -> None:
         "--select=F",
         "-",
     ]
-    finished = subprocess.run(command, input=block, capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stdout
+    run_program(*command, input=block)
 
 
 @pytest.mark.parametrize(("page", "block"), _blocks("mermaid"))

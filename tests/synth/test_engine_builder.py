@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from aws_cdk import App
 from aws_cdk.assertions import Template
 
 from stacks.model_stack import ENGINE_BUILDSPEC
+from tests.processes import run_program
 from tests.synth.conftest import Templates
 from tests.synth.endpoints import model_stack, trial_stage
 from tests.synth.every_stage import MIRROR
@@ -57,12 +57,11 @@ def test_gpu_step_uses_nvidia_entrypoint_if_present(
     if has_entrypoint:
         _write_program(entrypoint, 'COMPAT=on exec "$@"')
     _write_program(tmp_path / "python3", 'echo "$COMPAT $*"')
-    finished = subprocess.run(
-        ["sh", "-c", command.replace("/opt/nvidia/nvidia_entrypoint.sh", str(entrypoint))],
+    finished = run_program(
+        "sh",
+        "-c",
+        command.replace("/opt/nvidia/nvidia_entrypoint.sh", str(entrypoint)),
         env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "CODEBUILD_SRC_DIR_job": "/a job"},
-        capture_output=True,
-        text=True,
-        check=True,
     )
     assert finished.stdout == f"{'on' if has_entrypoint else ''} -m gpu_step /a job result\n"
 

@@ -1,13 +1,13 @@
 """Templates of the stages that together use every setting, judged by cfn-lint."""
 
 import json
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.processes import run_program
 from tests.synth.conftest import ROOT, Assembly, Templates
 from tests.synth.deployed import Deployed
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE
@@ -21,14 +21,12 @@ def test_templates_pass_cfn_lint(every_assembly: Assembly) -> None:
     folders = [Path(every_assembly(name).directory) for name in EVERY_STAGE]
     templates = [str(path) for folder in folders for path in sorted(folder.glob("*.template.json"))]
     assert len(templates) > 3 * len(EVERY_STAGE)
-    result = subprocess.run(
-        [Path(sys.executable).with_name("cfn-lint"), "--non-zero-exit-code=error", *templates],
+    run_program(
+        Path(sys.executable).with_name("cfn-lint"),
+        "--non-zero-exit-code=error",
+        *templates,
         cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert result.returncode == 0, result.stdout
 
 
 @pytest.mark.parametrize("name", EVERY_STAGE)

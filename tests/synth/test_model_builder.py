@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from aws_cdk import App
 from aws_cdk.assertions import Template
 
 from stages.time_budget import LONGEST_BUILD_MINUTES
+from tests.processes import run_program
 from tests.synth.endpoints import model_stack, trial_stage
 from triton_sagemaker.build_handler import index
 
@@ -58,4 +58,4 @@ def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
     assert [path.name for path in facts.parent.glob("requirements*/**/*")] == ["build.txt"]
     for command in ("build-list", "publish"):  # with the modules of the asset alone
         arguments = (sys.executable, "-m", "model_build", command, "--help")
-        subprocess.run(arguments, cwd=facts.parent, check=True, capture_output=True)
+        run_program(*arguments, cwd=facts.parent)

@@ -13,6 +13,7 @@ from release import checkout as trees
 from release.artefact import ReleaseArtefact
 from release.build import build_release
 from release.checkout import Checkout, GitCheckout
+from tests.processes import run_program
 from tests.unit.conftest import commit
 
 ROOT = Path(__file__).parents[2]
@@ -80,11 +81,15 @@ def test_builds_are_byte_identical(
         unshare = []  # the other switches are set nevertheless
     program = "import os, sys; os.umask(0o077); from release.build import *; import pathlib; "
     program += "build_release(Checkout(pathlib.Path(sys.argv[1])), pathlib.Path(sys.argv[2]))"
-    subprocess.run(
-        [*unshare, sys.executable, "-c", program, str(copy.root), str(tmp_path / "second")],
+    run_program(
+        *unshare,
+        sys.executable,
+        "-c",
+        program,
+        str(copy.root),
+        str(tmp_path / "second"),
         cwd=ROOT,
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
-        check=True,
     )
     second = ReleaseArtefact.load(tmp_path / "second")
     differing = {

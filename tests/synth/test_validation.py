@@ -1,7 +1,6 @@
 """Synths that run the template validation of the CDK."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from release.assemblies import read_synthesis
 from release.build import build_release
 from release.checkout import Checkout, NotSynthesised
 from release.templates import templates
+from tests.processes import run_program
 
 ROOT = Path(__file__).parents[2]
 APP = """
@@ -50,12 +50,11 @@ def test_lint_rejects_invalid_template(tree: Checkout) -> None:
     (synth,) = (line for line in recipe.splitlines() if "cdk synth" in line)
     command = synth.partition(" > ")[0].replace("$$stage", "prod").replace("$$out", "out").strip()
     assert command.startswith("cdk synth")
-    finished = subprocess.run(
-        [ROOT / "node_modules" / ".bin" / command.split()[0], *command.split()[1:]],
+    finished = run_program(
+        ROOT / "node_modules" / ".bin" / command.split()[0],
+        *command.split()[1:],
+        code=None,
         cwd=tree.root,
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert finished.returncode
     assert "DelaySecond" in finished.stdout + finished.stderr

@@ -32,9 +32,7 @@ containers and builds are fakes (`pytest tests/transitions`; `make transitions` 
 page). After every step a caller looks up its models in the catalog and invokes every instance that
 might answer, also with the archives that it had looked up earlier. Scaled variants begin to scale
 when an update ends, and are still scaling when CloudFormation continues. **No call failed, in
-{deployments} deployments of {pairs} pairs of states.** Some changes, several at a time, are also
-deployed with a real Triton while a caller sends requests
-(`pytest tests/local/test_transitions.py`), with the same results.
+{deployments} deployments of {pairs} pairs of states.**
 
 - **done**: the endpoint was updated, and resources that it no longer uses were deleted.
 - **kept**: the stack was updated, and the endpoint needed no update.

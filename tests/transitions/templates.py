@@ -15,7 +15,6 @@ from model_build import ModelPlan, find_model, plan_model
 from plan.document import TimeBudget
 from stacks.capture_stack import CaptureStack
 from stacks.endpoint_stack import EndpointStack
-from stacks.existing import Network
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stages import StageConfig, plan
@@ -47,16 +46,6 @@ class Templates:
 
     def without_imports(self, states: Sequence[State]) -> list[Template | str]:
         """Return the template of each state with resolved imports, or the error of the state."""
-        return [
-            template if isinstance(template, str) else _resolve_imports(template)
-            for template in self.with_imports(states)
-        ]
-
-    def with_imports(self, states: Sequence[State]) -> list[Template | str]:
-        """Return the template of each state, or the error of the state.
-
-        The folder `app` also has the templates of the other stacks.
-        """
         app = App(context=CONTEXT, outdir=str(self.app), stack_traces=False)
         env = Environment(account=ACCOUNT, region=REGION)
         # Endpoint stacks use only the name of the model stack, so the first state is enough.
@@ -74,8 +63,16 @@ class Templates:
         for number, state in enumerate(states):
             try:
                 stage = StageConfig.model_validate(stage_content(state))
-                name = f"stack-{number}"
-                stack = self._stack(app, name, state, stage, models, network, capture, env)
+                stack = EndpointStack(
+                    app,
+                    f"stack-{number}",
+                    plan=self._stage_plan(state, stage),
+                    endpoint=ENDPOINT,
+                    models=models,
+                    network=network if stage.private_network else None,
+                    captured=capture.bucket if stage.captures else None,
+                    env=env,
+                )
             except ValidationError as error:
                 results.append("; ".join(detail["msg"] for detail in error.errors()))
                 continue
@@ -87,28 +84,6 @@ class Templates:
             else _resources(assembly.get_stack_by_name(result.stack_name).template)
             for result in results
         ]
-
-    def _stack(
-        self,
-        app: App,
-        construct_id: str,
-        state: State,
-        stage: StageConfig,
-        models: ModelStack,
-        network: Network,
-        capture: CaptureStack,
-        env: Environment,
-    ) -> EndpointStack:
-        return EndpointStack(
-            app,
-            construct_id,
-            plan=self._stage_plan(state, stage),
-            endpoint=ENDPOINT,
-            models=models,
-            network=network if stage.private_network else None,
-            captured=capture.bucket if stage.captures else None,
-            env=env,
-        )
 
     def _stage_plan(self, state: State, stage: StageConfig) -> plan.StagePlan:
         # Updates that take longer than a delivery are judged too.
@@ -130,11 +105,11 @@ class Templates:
 
 def _resources(template: Template) -> Template:
     """Return a template with resources only, without the check of the bootstrap version."""
-    return {"Resources": template["Resources"]}
+    return {"Resources": _resolve_imports(template["Resources"])}
 
 
 def _resolve_imports(value: Any) -> Any:
-    """Return a template with fake values for imports."""
+    """Return a part of a template with fake values for imports."""
     match value:
         case {"Fn::ImportValue": str(name)}:
             if "RefModelsBucket" in name:

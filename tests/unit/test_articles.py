@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.articles import page, read_articles
+from tests.articles import read_articles
 
 ROOT = Path(__file__).parents[2]
 COUNTS = {"000": 29, "001": 16, "002": 17, "003": 15, "004": 11, "D": 6}
@@ -61,21 +61,3 @@ def test_claim_is_shown_by_existing_tests_or_has_a_reason(claim: dict[str, Any])
     else:
         assert claim["shown_by"]
         assert [problem for problem in map(_problem, claim["shown_by"]) if problem] == []
-
-
-def test_missing_tests_are_problems() -> None:
-    here = "tests/unit/test_articles.py"
-    assert _problem(f"{here}::test_every_claim_has_one_row") is None
-    for test in (
-        "tests/unit/test_missing.py::test_a",
-        f"{here}::test_missing",
-        "tests/articles.py::page",
-        f"{here}::test_every_claim_has_one_row[no such case]",
-    ):
-        assert str(_problem(test)).startswith(f"{test}: ")
-
-
-def test_page_has_a_row_for_each_claim() -> None:
-    rows = page().splitlines()
-    for claim in CLAIMS:
-        assert sum(row.startswith(f"| {claim['id']} | {claim['claim']} | ") for row in rows) == 1

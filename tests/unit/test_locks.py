@@ -2,13 +2,13 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
 from stacks.model_stack import BUILDSPEC
+from tests.processes import run_program
 
 ROOT = Path(__file__).parents[2]
 LOCKS = [
@@ -53,9 +53,7 @@ def test_synth_and_reviews_install_neither_torch_nor_triton(tmp_path: Path, targ
     for name in ("Makefile", "package-lock.json", "pyproject.toml", "requirements.txt"):
         shutil.copy2(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
-    commands = subprocess.run(
-        ["make", "--dry-run", target], cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
+    commands = run_program("make", "--dry-run", target, cwd=tmp_path).stdout
     assert "--requirement requirements/cdk.txt" in commands
     assert "--requirement requirements.txt" not in commands
 

@@ -10,10 +10,7 @@ import pytest
 from cli import deploy
 from delivery import cdk
 from local_sagemaker import Folder
-from local_sagemaker.tests.support.tiny_models import times, write_python
-from model_build.__main__ import main
 from tests.catalog_items import create_table, memory_dynamodb
-from tests.unit.model_build.commands.conftest import NO_LOAD
 from tests.unit.model_build.fakes import FakeCloudFormation, FakeSts
 from tests.unit.test_repository import ROOT
 
@@ -30,13 +27,6 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(subprocess.Popen, "__init__", count)
     return commands
-
-
-def test_build_without_export_starts_no_process(tmp_path: Path, commands: list[list[str]]) -> None:
-    model = write_python(tmp_path / "double", times(2))
-    to = str(tmp_path / "out")
-    assert main(["build", str(model), "--target", "cpu-24.09", "--output", to, *NO_LOAD]) == 0
-    assert commands == []
 
 
 def test_deploy_runs_the_cdk_cli_once_after_bootstrap(

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 import sys
 from configparser import ConfigParser
 from importlib.metadata import packages_distributions
@@ -19,6 +18,7 @@ from delivery.permissions.markdown import render
 from local_sagemaker.prerequisites import IMAGE_PYTHON
 from platform_facts.rules.__main__ import page as rules_page
 from tests.articles import page as articles_page
+from tests.processes import run_program
 from tools.bench import BENCHMARKS
 from tools.bench.page import plot_path, render_page
 
@@ -86,8 +86,7 @@ def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
     pages += ["tests.articles", "tools.bench.page"]
     modules = ["app", "review.judge", *pages, *commands]
     program = [sys.executable, "-c", IMPORT_WITHOUT, " ".join(missing), *modules]
-    process = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert process.returncode == 0, process.stderr
+    run_program(*program, cwd=ROOT)
 
 
 def test_build_lock_covers_imports_of_builds() -> None:
@@ -163,7 +162,7 @@ def test_rules_in_the_docs_exist_in_the_review() -> None:
 
 def test_names_in_the_docs_exist_in_the_code() -> None:
     command = ["git", "ls-files", "*.py", "*.toml", "*.yaml", "*.json", ":!docs", ":!tests"]
-    files = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = run_program(*command, cwd=ROOT).stdout
     code = {
         word for file in files.split() for word in re.findall(r"\w+", (ROOT / file).read_text())
     }
@@ -188,7 +187,7 @@ def test_no_file_contains_local_paths_or_package_indexes() -> None:
     forbidden_texts = [f"{ROOT}/", "--index-url", "--find-links", "pypi.org/simple"]
     patterns = [option for text in forbidden_texts for option in ("-e", text)]
     command = ["git", "grep", "-nF", *patterns, "--", ".", ":!tests"]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    process = run_program(*command, code=None, cwd=ROOT)
     assert process.stdout == ""
 
 

@@ -206,16 +206,6 @@ def test_instance_with_the_model_is_preferred() -> None:
 # Start and stop
 
 
-def test_supported_settings_depend_on_the_image_release(
-    triton: type[FakeTriton], host: Host
-) -> None:
-    environment = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "chat"}
-    image = "triton.dkr.ecr.amazonaws.com/sagemaker-tritonserver:24.09-py3"
-    start_fleet(host, "text", config({}), {"m": model(Image=image, Environment=environment)})
-    with pytest.raises(LocalSageMakerError, match="Invalid SAGEMAKER_TRITON_INFERENCE_TYPE 'chat'"):
-        start_fleet(host, "text", config({}), {"m": model(Environment=environment)})
-
-
 def test_volume_size_and_model_cache_setting_reach_the_container(
     triton: type[FakeTriton], host: Host
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import run_program
 from tests.unit.test_repository import ROOT
 
 FAKE_PYTHON = f"""#!{sys.executable} -I
@@ -33,14 +34,7 @@ def repository(tmp_path: Path) -> Path:
 def _start(
     *command: str, folder: Path, path: str = os.environ["PATH"]
 ) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*command, "lint", "a b"],
-        cwd=folder,
-        env={"PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_program(*command, "lint", "a b", code=None, cwd=folder, env={"PATH": path})
 
 
 @pytest.mark.parametrize("path", ["./tritonsm", ".venv/bin/tritonsm"])

@@ -35,14 +35,14 @@ def test_archive_that_is_newer_than_its_manifest_is_compared(
         build_missing_archives(archives_deployment)
 
 
-def written_items(aws: FakeAws) -> dict[str, str]:
-    """Return key -> source of the list that a delivery has written and built."""
+def written_items(aws: FakeAws) -> dict[str, BuildItem]:
+    """Return the list that a delivery has written and built, by key."""
     *_, build = aws.started_builds
     (key,) = aws.written
     assert build["List"] == f"bucket/{key}"
     assert build["Digest"] == hashlib.sha256(aws.written[key]).hexdigest()
     items = map(BuildItem.parse, aws.written[key].decode().splitlines())
-    return {item.key: item.source for item in items}
+    return {item.key: item for item in items}
 
 
 def test_moving_endpoint_needs_all_archives_below_both_prefixes(
@@ -53,9 +53,13 @@ def test_moving_endpoint_needs_all_archives_below_both_prefixes(
 ) -> None:
     build_missing_archives(moving_deployment)
     assert aws.started_builds[0]["List"].endswith("/text.jsonl")
+    old, new = f"{NEW_PREFIX}{OLD_ARCHIVE}", f"{OLD_PREFIX}{ARCHIVE}"
+    (item,) = moving_deployment.assembly.archives.values()
     assert written_items(aws) == {
-        f"{NEW_PREFIX}{OLD_ARCHIVE}": "sources/d.zip",
-        f"{OLD_PREFIX}{ARCHIVE}": "prod/model.zip",
+        old: BuildItem(
+            source="sources/d.zip", model="before", digest="d", target="cpu-25.04", key=old
+        ),
+        new: replace(item, key=new, target="cpu-24.09"),
     }
     assert (
         f"{NEW_PREFIX}{OLD_ARCHIVE}: clients may request it while its end"
@@ -130,7 +134,12 @@ def test_new_or_unchanged_or_single_model_endpoint_does_not_move(
 ) -> None:
     monkeypatch.setattr(StageDeployment, "live_template", lambda *_: live)
     build_missing_archives(moving_deployment)
-    assert [build["List"].rpartition("/")[2] for build in aws.started_builds] == ["text.jsonl"]
+    (build,) = aws.started_builds
+    assert (build["List"], build["Digest"], build["Bucket"]) == (
+        "assets-123456789012-us-east-1/text.jsonl",
+        "e" * 64,
+        "bucket",
+    )
     assert not aws.written
 
 

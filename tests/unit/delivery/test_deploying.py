@@ -15,15 +15,13 @@ from delivery import cdk
 from delivery import deploy as deployment
 from delivery.assembly import Assembly
 from delivery.cdk import CdkResult
-from delivery.deploy import StageDeployment, deploy, without_scaling
+from delivery.deploy import StageDeployment, deploy
 from delivery.errors import FaultyDeployment, Unfinished
 from release.templates import Template
 from tests.unit.delivery.test_suspended_scaling import settings, template
 from tests.unit.plan.plans import make_endpoint, make_plan
 
 OLD, NEW = template(A="g5", scaled=("A",)), template(A="g6", scaled=("A",))
-WITHOUT = without_scaling(OLD, ["A"])
-TWO_DEPLOYS = "prod-text: variant A: the stack is deployed twice, first without scaling"
 WARNING = (
     "prod-text: variant A may run without scaling, with its current number of instances, until the "
     "stage is delivered again"

@@ -1,27 +1,22 @@
 """Encoding of requests and decoding of responses."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
 
 from endpoint_client import CatalogEntry, InvalidInput, Tensor
 from endpoint_client import _payload as payload
 from endpoint_client._payload import decode, encode_generate, to_arrays
 from tests.unit.endpoint_client.conftest import BINARY, catalog_entry
-from tests.unit.endpoint_client.conftest import echo as echo_response
 
 Array = npt.NDArray[Any]
 
-DTYPES = {
+DATATYPES = {
     "BOOL": np.bool_,
     "UINT8": np.uint8,
     "UINT16": np.uint16,
@@ -34,43 +29,14 @@ DTYPES = {
     "FP16": np.float16,
     "FP32": np.float32,
     "FP64": np.float64,
+    "BF16": ml_dtypes.bfloat16,
+    "BYTES": object,
 }
-SHAPES = arrays.array_shapes(min_dims=1, max_dims=4, max_side=4)
-TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
-
-
-@st.composite
-def numbers(draw: st.DrawFn, *, finite: bool) -> tuple[str, Array]:
-    """Return a datatype and an array of it."""
-    without_json = {"FP16"} if finite else set()
-    datatype = draw(st.sampled_from(sorted(DTYPES.keys() - without_json)))
-    dtype = np.dtype(DTYPES[datatype])
-    numbers = arrays.from_dtype(dtype)
-    elements = numbers.filter(np.isfinite) if finite else numbers
-    return datatype, draw(arrays.arrays(dtype, SHAPES, elements=elements))
 
 
 def encode(entry: CatalogEntry, inputs: dict[str, Any], **options: Any) -> tuple[bytes, str]:
     """Return the request of `invoke`."""
     return payload.encode(entry, to_arrays(entry, inputs), **options)
-
-
-def echo(inputs: dict[str, Any], *tensors: Tensor, binary: bool) -> dict[str, Array]:
-    """Return the decoded response of a model that returns its inputs."""
-    entry = catalog_entry(
-        *tensors,
-        outputs=tuple(
-            Tensor(f"{tensor.name}_OUT", tensor.datatype, tensor.shape) for tensor in tensors
-        ),
-    )
-    entry = replace(entry, max_batch_size=0)
-    body, content_type = encode(entry, inputs, binary=binary)
-    response = echo_response(body, content_type)
-    return decode(bytearray(response.chunks[0]), response.headers["Content-Type"])
-
-
-def any_shape(array: Array) -> tuple[int, ...]:
-    return (-1,) * array.ndim
 
 
 def split_body(body: bytes, content_type: str) -> tuple[dict[str, Any], bytes]:
@@ -87,42 +53,6 @@ def error_message(inputs: dict[str, Any], *tensors: Tensor, binary: bool = True)
     return str(raised.value).removeprefix(start)
 
 
-# Round trips
-
-
-@given(numbers(finite=False))
-def test_binary_round_trip_preserves_all_bits(typed_array: tuple[str, Array]) -> None:
-    datatype, array = typed_array
-    output = echo({"X": array}, Tensor("X", datatype, any_shape(array)), binary=True)["X_OUT"]
-    assert (output.dtype, output.shape) == (array.dtype, array.shape)
-    assert output.tobytes() == array.tobytes()
-
-
-@given(numbers(finite=True))
-def test_json_round_trip_preserves_finite_numbers(typed_array: tuple[str, Array]) -> None:
-    datatype, array = typed_array
-    output = echo({"X": array}, Tensor("X", datatype, any_shape(array)), binary=False)["X_OUT"]
-    assert output.dtype == array.dtype
-    np.testing.assert_array_equal(output, array)
-
-
-@given(texts=st.lists(TEXT, min_size=1, max_size=4), binary=st.booleans())
-def test_strings_become_utf8_rows(texts: list[str], binary: bool) -> None:
-    output = echo({"TEXT": texts}, Tensor("TEXT", "BYTES", (-1, 1)), binary=binary)["TEXT_OUT"]
-    assert output.tolist() == [[text.encode()] for text in texts]
-
-
-@given(arrays.arrays(np.dtype(object), SHAPES, elements=st.binary(max_size=8)))
-def test_binary_round_trip_preserves_bytes(array: Array) -> None:
-    tensor = Tensor("BLOB", "BYTES", any_shape(array))
-    output = echo({"BLOB": array}, tensor, binary=True)["BLOB_OUT"]
-    assert output.shape == array.shape
-    assert output.tolist() == array.tolist()
-
-
-# Encoding
-
-
 def test_json_request() -> None:
     entry = catalog_entry(
         Tensor("TEXT", "BYTES", (-1, 1)), outputs=(Tensor("EMBEDDING", "FP32", (-1, 384)),)
@@ -134,9 +64,6 @@ def test_json_request() -> None:
         "outputs": [{"name": "EMBEDDING", "parameters": {"binary_data": False}}],
         "parameters": {},
     }
-
-
-DATATYPES = {**DTYPES, "BF16": ml_dtypes.bfloat16, "BYTES": object}
 
 
 @pytest.mark.parametrize("datatype", DATATYPES)

@@ -1,8 +1,8 @@
-import subprocess
 import sys
 from pathlib import Path
 
 import model_build
+from tests.processes import run_program
 
 
 def test_plan_model_imports_no_framework_and_no_aws_sdk() -> None:
@@ -12,7 +12,5 @@ def test_plan_model_imports_no_framework_and_no_aws_sdk() -> None:
         "print(sorted(heavy & set(sys.modules)))"
     )
     root = Path(model_build.__file__).parents[1]
-    process = subprocess.run(
-        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
-    )
+    process = run_program(sys.executable, "-c", program, cwd=root)
     assert process.stdout.strip() == "[]"

@@ -1,5 +1,6 @@
 """A recipe with a table: each row is a model with a digest of its own."""
 
+import io
 import zipfile
 from pathlib import Path
 from unittest.mock import Mock
@@ -190,8 +191,10 @@ def test_build_of_a_row_has_only_its_files_and_its_source_has_its_digest(
     assert files.pop("score/config.pbtxt")
     assert files == {"score/1/model.py": MODEL, "score/1/weights.json": "[1]"}
     assert (stored.model, stored.alternative) == ("fleet-acme", "acme")
-    (tmp_path / "source.zip").write_bytes(s3.objects[f"sources/{model.digest}.zip"]["Body"])
-    with zipfile.ZipFile(tmp_path / "source.zip") as archive:
-        archive.extractall(tmp_path / "unpacked")
-    assert not (tmp_path / "unpacked" / "weights" / "globex.json").exists()
-    assert ModelSource(tmp_path / "unpacked", "acme").digest == model.digest
+    unpacked = tmp_path / "unpacked"
+    source = s3.objects[f"sources/{model.digest}.zip"]["Body"]
+    with zipfile.ZipFile(io.BytesIO(source)) as archive:
+        archive.extractall(unpacked)
+    assert not (unpacked / "weights" / "globex.json").exists()
+    assert not (unpacked / "tests").exists()
+    assert ModelSource(unpacked, "acme").digest == model.digest

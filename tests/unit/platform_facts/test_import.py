@@ -1,9 +1,9 @@
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import platform_facts
+from tests.processes import run_program
 
 
 def test_import_needs_only_the_standard_library_and_reads_no_data_file() -> None:
@@ -14,9 +14,7 @@ def test_import_needs_only_the_standard_library_and_reads_no_data_file() -> None
         "print(json.dumps([sorted(new), read_table.cache_info().currsize]))"
     )
     root = Path(platform_facts.__file__).parents[1]
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
-    )
+    done = run_program(sys.executable, "-c", program, cwd=root)
     imported, tables_read = json.loads(done.stdout)
     assert "platform_facts" in imported
     assert set(imported) - {"platform_facts"} <= sys.stdlib_module_names

@@ -48,13 +48,6 @@ def test_regions_have_an_account_for_their_releases() -> None:
     } == {}
 
 
-def test_releases_of_regions_exist_and_are_unique() -> None:
-    known = {image.name for image in releases()}
-    listed = {row.name: row.releases + row.undocumented_releases for row in regions()}
-    assert [name for name, names in listed.items() if not set(names) <= known] == []
-    assert [name for name, names in listed.items() if len(names) != len(set(names))] == []
-
-
 def test_region_without_old_account_has_no_old_release() -> None:
     row = region("ap-east-2")
     assert row.account(release("23.10")) is None

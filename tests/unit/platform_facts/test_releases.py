@@ -79,16 +79,6 @@ def test_required_compute_capability(
     assert release(name).required_compute_capability(ComputeCapability(*capability)) == required
 
 
-def test_unknown_release_error_suggests_names() -> None:
-    with pytest.raises(UnknownFact) as raised:
-        release("25.9")
-    message = str(raised.value)
-    assert message.startswith(
-        'no SageMaker Triton release "25.9": did you mean 25.09? Known: 26.05, 26.04, 26.03, '
-    )
-    assert message.endswith(", 23.02")
-
-
 def test_oldest_release_with_a_feature() -> None:
     oldest = oldest_release(lambda row: (row.onnx_opset or 0) >= 20)
     assert oldest == release("24.03")

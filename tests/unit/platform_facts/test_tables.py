@@ -52,17 +52,3 @@ def test_rows_have_valid_keys_and_unsourced_fields(
     rows = [row for family in ROWS[table] for row in (family, *family.get("sizes", ()))]
     assert [row["name"] for row in rows if not set(row) <= names | other_keys] == []
     assert [row["name"] for row in rows if not set(row.get("unsourced", ())) <= names] == []
-
-
-def test_gpus_without_source_have_an_unsourced_compute_capability() -> None:
-    rows = [row for row in ROWS["instances.toml", "gpu"] if row["source"] == WITHOUT_SOURCE]
-    assert [row["name"] for row in rows if "compute_capability" not in row["unsourced"]] == []
-
-
-def test_regions_have_only_known_keys() -> None:
-    rows = {
-        name: row
-        for partition in ROWS["regions.toml", "partition"]
-        for name, row in partition["regions"].items()
-    }
-    assert [name for name, row in rows.items() if not set(row) <= {"since", "before"}] == []

@@ -67,10 +67,6 @@ def test_stack_settings(assembly: Path) -> None:
     }
 
 
-def delete_template(folder: Path) -> None:
-    (folder / "a.template.json").unlink()
-
-
 def link_folder(folder: Path) -> None:
     folder.rename(folder.with_name("elsewhere"))
     folder.symlink_to(folder.with_name("elsewhere"))
@@ -98,119 +94,99 @@ def test_asset_destinations_are_stack_settings(assembly: Path) -> None:
     assert json.loads(location) == {"bucketName": "assets", "objectKey": "prod"}
 
 
-INVALID_ASSEMBLIES: dict[str, tuple[Callable[[Path], object], str]] = {
+Invalidate = Callable[[Path], object]
+
+
+def template(**changes: Any) -> Invalidate:
+    return lambda folder: write_json(folder / "a.template.json", TEMPLATE | changes)
+
+
+def template_text(text: str) -> Invalidate:
+    return lambda folder: (folder / "a.template.json").write_text(text)
+
+
+def resource(content: Any) -> Invalidate:
+    return template(Resources={"Key": content})
+
+
+def manifest(name: str = "a", **changes: Any) -> Invalidate:
+    return lambda folder: write_manifest(folder, name, **changes)
+
+
+def properties(**changes: Any) -> Invalidate:
+    return manifest(properties={"templateFile": "a.template.json", **changes})
+
+
+def assets(**changes: Any) -> Invalidate:
+    return lambda folder: write_assets(folder, **changes)
+
+
+def destination(value: Any) -> Invalidate:
+    return assets(destinations={"here": value})
+
+
+TRANSFORM = {"Type": "a", "Properties": {"a": {"Fn::Transform": {}}}}
+PARAMETER = {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/triton/a"}
+INVALID_ASSEMBLIES: dict[str, tuple[Invalidate, str]] = {
     "no assembly": (
         lambda folder: folder.rename(folder.with_name("other")),
         "its assembly is missing",
     ),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "cannot be read"),
-    "missing template": (delete_template, "cannot be read"),
+    "missing template": (lambda folder: (folder / "a.template.json").unlink(), "cannot be read"),
     "symbolic link to a folder": (link_folder, "is not a folder"),
     "error file is a symbolic link": (link_error_file, "cannot be read"),
-    "path to another folder": (
-        lambda folder: write_manifest(folder, "../a"),
-        "only stacks with the template",
-    ),
-    "template with another name": (
-        lambda folder: write_manifest(folder, "b"),
-        "only stacks with the template",
-    ),
+    "path to another folder": (manifest("../a"), "only stacks with the template"),
+    "template with another name": (manifest("b"), "only stacks with the template"),
     "stack with another deployed name": (
-        lambda folder: write_manifest(
-            folder,
-            "a",
-            properties={**STACK["properties"], "stackName": "prod-text"},  # type: ignore[dict-item]
-        ),
+        properties(stackName="prod-text"),
         "only stacks with the template",
     ),
-    "nested assembly": (
-        lambda folder: write_manifest(folder, "a", type="cdk:cloud-assembly"),
-        "remove nested assemblies",
-    ),
+    "nested assembly": (manifest(type="cdk:cloud-assembly"), "remove nested assemblies"),
     "template without a stack": (
         lambda folder: write_json(folder / "b.nested.template.json", TEMPLATE),
         "b.nested.template.json: a template without a stack",
     ),
     "nested stack": (
-        lambda folder: write_json(
-            folder / "a.template.json",
-            {"Resources": {"Nested": {"Type": "AWS::CloudFormation::Stack"}}},
-        ),
+        resource({"Type": "AWS::CloudFormation::Stack"}),
         "is not a template with resources",
     ),
-    "transform": (
-        lambda folder: write_json(folder / "a.template.json", {**TEMPLATE, "Transform": ["x"]}),
-        "has a transform",
-    ),
+    "transform": (template(Transform=["x"]), "has a transform"),
     "nested transform": (
-        lambda folder: (folder / "a.template.json").write_text(
-            json.dumps(
-                {"Resources": {"Key": {"Type": "a", "Properties": {"a": {"Fn::Transform": {}}}}}}
-            ).replace("Fn", "\\u0046n")
-        ),
+        template_text(json.dumps({"Resources": {"Key": TRANSFORM}}).replace("Fn", "\\u0046n")),
         "has a transform",
     ),
     "dynamic reference": (
-        lambda folder: write_json(
-            folder / "a.template.json", {**TEMPLATE, "Description": "{{resolve:ssm:/triton/a}}"}
-        ),
+        template(Description="{{resolve:ssm:/triton/a}}"),
         "takes a value from the account",
     ),
     "parameter from Parameter Store": (
-        lambda folder: write_json(
-            folder / "a.template.json",
-            {
-                **TEMPLATE,
-                "Parameters": {
-                    "P": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/triton/a"}
-                },
-            },
-        ),
+        template(Parameters={"P": PARAMETER}),
         "takes a value from the account",
     ),
     "another object than the template": (
-        lambda folder: write_manifest(
-            folder,
-            "a",
-            properties={
-                "templateFile": "a.template.json",
-                "stackTemplateAssetObjectUrl": "s3://assets/0a1b.json",
-            },
-        ),
+        properties(stackTemplateAssetObjectUrl="s3://assets/0a1b.json"),
         "would be deployed from another object than its template",
     ),
     "template under the key of an asset": (
-        lambda folder: write_assets(
-            folder, destinations={"here": {"bucketName": "assets", "objectKey": "prod/0a1b.json"}}
-        ),
+        destination({"bucketName": "assets", "objectKey": "prod/0a1b.json"}),
         "no key of a template",
     ),
     "asset created by a program": (
-        lambda folder: write_assets(folder, source={"executable": ["sh", "-c", "id"]}),
+        assets(source={"executable": ["sh", "-c", "id"]}),
         "a.assets.json: only assets that are files or folders of the assembly",
     ),
-    "invalid asset destination": (
-        lambda folder: write_assets(folder, destinations={"here": "there"}),
-        "only assets that are files or folders",
-    ),
+    "invalid asset destination": (destination("there"), "only assets that are files or folders"),
     "image asset": (
-        lambda folder: write_assets(folder, images={"0a1b": {"source": {"directory": "."}}}),
+        assets(images={"0a1b": {"source": {"directory": "."}}}),
         "images are not reviewed",
     ),
     "duplicate key": (
-        lambda folder: (folder / "a.template.json").write_text(
-            f'{{"Resources": {{}}, {json.dumps(TEMPLATE)[1:]}'
-        ),
+        template_text(f'{{"Resources": {{}}, {json.dumps(TEMPLATE)[1:]}'),
         "is not JSON, or has a duplicate key",
     ),
-    "invalid resource": (
-        lambda folder: write_json(folder / "a.template.json", {"Resources": {"Key": "x"}}),
-        "is not a template with resources",
-    ),
-    "file too large": (
-        lambda folder: (folder / "a.template.json").write_text(" " * (MAX_BYTES + 1)),
-        "is not a file of at most",
-    ),
+    "invalid resource": (resource("x"), "is not a template with resources"),
+    "file too large": (template_text(" " * (MAX_BYTES + 1)), "is not a file of at most"),
 }
 
 

@@ -1,5 +1,4 @@
 import argparse
-import subprocess
 import sys
 from pathlib import Path
 
@@ -7,6 +6,7 @@ import pytest
 
 import stages
 from stages import command, load
+from tests.processes import run_program
 
 
 def main(arguments: list[str]) -> int:
@@ -65,4 +65,4 @@ sys.exit(any(o.run(o) for o in map(parser.parse_args, (["stages"], ["stages", "-
 def test_command_imports_neither_cdk_nor_build_packages() -> None:
     # The CDK starts node, and the packages of builds take seconds to import.
     root = Path(stages.__file__).parents[1]
-    subprocess.run([sys.executable, "-c", PROGRAM], cwd=root, check=True, capture_output=True)
+    run_program(sys.executable, "-c", PROGRAM, cwd=root)

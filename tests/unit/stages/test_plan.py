@@ -1,6 +1,5 @@
 """StagePlan: archives, catalog entries and time budget of a stage."""
 
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from plan.document import PlannedEndpoint, PlannedModel
 from platform_facts.rules.checked_yaml import LocatedErrors
 from stages import StageConfig
 from stages.plan import StagePlan, planned_model
+from tests.processes import run_program
 
 ROOT = Path(__file__).parents[3]
 
@@ -215,4 +215,4 @@ def test_plan_does_not_import_the_cdk() -> None:
         "from stages import load_stage; from stages.plan import StagePlan;"
         "assert StagePlan.of('prod', load_stage('prod')).document.endpoints['text'].models"
     )
-    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True)
+    run_program(sys.executable, "-c", program, cwd=ROOT)

@@ -134,11 +134,9 @@ def template(content: dict[str, Any]) -> Template:
     }
 
 
-def endpoint_stack(image: str = IMAGE, *, scales: bool = False) -> dict[str, Any]:
+def endpoint_stack(image: str = IMAGE) -> dict[str, Any]:
     """Return the resources of one endpoint that preflight reads."""
-    target: dict[str, Any] = {"Target": ("AWS::ApplicationAutoScaling::ScalableTarget", {})}
-    model = {"PrimaryContainer": {"Image": image}}
-    return {"Model": ("AWS::SageMaker::Model", model), **(target if scales else {})}
+    return {"Model": ("AWS::SageMaker::Model", {"PrimaryContainer": {"Image": image}})}
 
 
 def run_endpoints(aws: Aws, **endpoints: tuple[str, int]) -> None:

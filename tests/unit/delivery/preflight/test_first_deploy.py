@@ -1,4 +1,4 @@
-"""Tests of what a fresh account lacks: the version of `cdk bootstrap`, and the role of scaling."""
+"""Tests of the version of `cdk bootstrap` in a fresh account."""
 
 import json
 from typing import Any
@@ -6,13 +6,8 @@ from typing import Any
 import pytest
 
 from delivery.preflight.account import Account, CheckFinding, Verdict
-from delivery.preflight.checks import (
-    SCALING_ROLE,
-    SCALING_SERVICE,
-    check_bootstrap,
-    check_scaling_role,
-)
-from tests.unit.delivery.preflight.conftest import Aws, MakeAccount, endpoint_stack, error
+from delivery.preflight.checks import check_bootstrap
+from tests.unit.delivery.preflight.conftest import Aws, MakeAccount, error
 
 PARAMETER = "/cdk-bootstrap/hnb659fds/version"
 
@@ -46,26 +41,3 @@ def test_missing_bootstrap_names_its_command(make_account: MakeAccount, aws: Aws
     assert finding.fix == f"{command} --qualifier team1 --toolkit-stack-name CDKToolkit-team1"
     (finding,) = bootstrap(make_account(), PARAMETER)
     assert finding.fix == command
-
-
-def test_scaling_role_is_needed_only_by_stages_that_scale(
-    make_account: MakeAccount, aws: Aws
-) -> None:
-    assert list(check_scaling_role(make_account(prod_text=endpoint_stack()))) == []
-    account = make_account(prod_text=endpoint_stack(scales=True))
-    aws.answers["iam.ListRoles"] = {"Roles": []}
-    (missing,) = check_scaling_role(account)
-    assert (missing.subject, missing.verdict) == (SCALING_ROLE, Verdict.REFUSED)
-    assert missing.fix.endswith(
-        "--aws-service-name sagemaker.application-autoscaling.amazonaws.com"
-    )
-    role = {
-        "Path": f"/aws-service-role/{SCALING_SERVICE}/",
-        "RoleName": SCALING_ROLE,
-        "RoleId": "AROAEXAMPLEEXAMPLE",
-        "Arn": f"arn:aws:iam::111122223333:role/{SCALING_ROLE}",
-        "CreateDate": "2026-01-01",
-    }
-    aws.answers["iam.ListRoles"] = {"Roles": [role]}
-    (existing,) = check_scaling_role(account)
-    assert existing.verdict is Verdict.OK

@@ -8,30 +8,9 @@ from tests.unit.model_build.commands.conftest import (
     VERSIONS,
     Fail,
     FakeAws,
-    Succeed,
 )
 
 ONE, TWO, THREE = VERSIONS
-
-
-def test_previous_version_is_made_current(deployed_minilm: FakeAws, succeed: Succeed) -> None:
-    message = succeed("rollback", *ENDPOINT, "minilm")
-    assert message == f"minilm is now {TWO}, before {THREE}\n"
-    assert deployed_minilm.catalog("minilm") == {
-        "model": "minilm",
-        "version": TWO,
-        "endpoint": "dev-text",
-        "target_model": f"minilm-{TWO}.tar.gz",
-        "signature": {},
-    }
-
-
-def test_rollback_to_a_retired_version_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
-    del deployed_minilm.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
-    assert fail("rollback", *ENDPOINT, "minilm").startswith(
-        f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz does not exist: it was retired, or never built"
-    )
-    assert deployed_minilm.catalog("minilm")["version"] == THREE
 
 
 def test_version_missing_for_a_variant_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:

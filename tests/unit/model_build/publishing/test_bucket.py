@@ -14,7 +14,6 @@ from model_build.build import Build
 from model_build.publishing.bucket import publish
 from model_build.publishing.upload import PART_BYTES
 from model_build.triton_load import skip_load
-from plan.archives import ArchiveReplaced
 from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 KEY = "text/cpu-24.09/doubled-abc.tar.gz"
@@ -64,15 +63,6 @@ def test_publish_writes_archive_and_manifest_with_checksums(
     assert recorded_archive["part_bytes"] == PART_BYTES
 
 
-def test_replaced_archive_is_an_error(s3: FakeS3, finished_build: Build) -> None:
-    _publish(s3, finished_build)
-    s3.objects[KEY]["ChecksumSHA256"] = "c29tZWJvZHk=-1"
-    with pytest.raises(
-        ArchiveReplaced, match=f"s3://bucket/{KEY} has the SHA-256 c29tZWJvZHk=-1, and"
-    ):
-        _is_published(s3)
-
-
 def test_archive_other_than_in_the_manifest_is_not_uploaded(
     s3: FakeS3, finished_build: Build
 ) -> None:
@@ -84,11 +74,6 @@ def test_archive_other_than_in_the_manifest_is_not_uploaded(
     with pytest.raises(BuildError, match=f"s3://bucket/{MANIFEST} holds other bytes"):
         _publish(s3, finished_build)
     assert (KEY in s3.objects, s3.unfinished) == (False, {})
-
-
-def test_manifest_without_checksum_is_accepted(s3: FakeS3, finished_build: Build) -> None:
-    s3.objects |= {KEY: {"Body": b""}, MANIFEST: {"Body": b'{"archive": {"sha256": "0"}}'}}
-    assert _is_published(s3)
 
 
 def test_other_object_under_the_key_is_refused(s3: FakeS3, finished_build: Build) -> None:

@@ -5,7 +5,6 @@ import pytest
 from platform_facts import instance_type
 from platform_facts.rules import RULES, Violation, scaling, updates
 from platform_facts.rules.__main__ import page
-from platform_facts.rules.ranges import UTILIZATION_PERCENT, WAIT_SECONDS, Range
 from platform_facts.rules.updates import MAX_UPDATE_SECONDS, UpdateTimes
 
 
@@ -31,17 +30,6 @@ def test_rule_can_be_applied_to_another_path() -> None:
             "2 is less than the minimum, 3: write 3 or more",
         )
     ]
-
-
-@pytest.mark.parametrize("value", [0.5, 100, None])
-def test_value_in_range_is_valid(value: float | None) -> None:
-    assert UTILIZATION_PERCENT(value) == []
-
-
-@pytest.mark.parametrize(("value", "limits"), [(0, UTILIZATION_PERCENT), (3601, WAIT_SECONDS)])
-def test_error_of_a_value_out_of_range_has_the_range(value: float, limits: Range) -> None:
-    (problem,) = limits(value)
-    assert problem.message == f"{value} is out of range: write {limits}"
 
 
 def test_update_must_end_before_the_sagemaker_limit() -> None:
