@@ -52,11 +52,6 @@ def test_invalid_quotas_variable_is_an_error(monkeypatch: pytest.MonkeyPatch, te
         configured_quotas()
 
 
-def test_quotas_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOCAL_SAGEMAKER_QUOTAS", json.dumps({M5: 1}))
-    assert configured_quotas() == {M5: 1}
-
-
 def request(registry: str, tag: str, name: str = "sagemaker-tritonserver") -> dict[str, Any]:
     return {"registryId": registry, "repositoryName": name, "imageIds": [{"imageTag": tag}]}
 

@@ -115,11 +115,6 @@ def test_phases_run_in_order(account: Account) -> None:
     assert context(build, "BUILD") == ("", "")
 
 
-def test_started_build_is_queued(account: Account) -> None:
-    build = account.call("StartBuild", projectName="builder")["build"]
-    assert (build["currentPhase"], build["buildStatus"]) == ("QUEUED", "IN_PROGRESS")
-
-
 def test_commands_have_variables_but_no_secrets(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,17 +92,8 @@ def test_invalid_number_is_an_error(
     assert folder.running() is None
 
 
-@pytest.mark.parametrize(
-    ("stopped", "line"),
-    [(True, "local SageMaker stopped\n"), (False, "no local SageMaker is running\n")],
-)
-def test_down_reports_if_something_was_stopped(
-    folder: Folder,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    stopped: bool,
-    line: str,
+def test_down_without_a_running_local_sagemaker(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lifecycle, "down", lambda _: stopped)
     assert main(["down"]) == 0
-    assert capsys.readouterr().out == line
+    assert capsys.readouterr().out == "no local SageMaker is running\n"

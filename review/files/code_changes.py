@@ -8,7 +8,7 @@ of imports have no effect, and are not compared.
 import ast
 import copy
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -86,16 +86,26 @@ class Change:
         sides = fold(self.before, {}), fold(self.after, {})
         return sides if all(map(is_literal, sides)) else None
 
+    @property
+    def is_pair(self) -> bool:
+        """Whether one statement or expression replaces another."""
+        return self.before is not None and self.after is not None
+
+    @property
+    def node(self) -> ast.AST:
+        """The statement or expression after the change, or the one that is gone."""
+        node = self.after or self.before
+        assert node is not None
+        return node
+
     def __str__(self) -> str:
         own = self.function.rpartition(".")[2]
         name = "" if self.name == own else f"{_cut(self.name, MAX_TEXT // 2)}:"
         start = " ".join(filter(None, (self.keyword, name)))
         if self.before is None or self.after is None:
             word = "new" if self.before is None else "gone"
-            node = self.after or self.before
-            assert node is not None
-            label = name if isinstance(node, ast.expr) else ""
-            return f"{word}: {label}{' ' if label else ''}{short_text(node)}"
+            label = f"{name} " if name and isinstance(self.node, ast.expr) else ""
+            return f"{word}: {label}{short_text(self.node)}"
         return f"{start}{' ' if start else ''}{_change_text(self.before, self.after)}"
 
 
@@ -103,7 +113,7 @@ class CodeChanges:
     """The differences of two versions of a file."""
 
     def __init__(self, before: bytes, after: bytes) -> None:
-        """Parse both versions."""
+        """Parse both versions; a file that does not exist is empty."""
         trees = parse(before), parse(after)
         self.is_readable = None not in trees
         self._old, self._new = (
@@ -112,10 +122,24 @@ class CodeChanges:
 
     @cached_property
     def changes(self) -> list[Change]:
-        """The changed statements of functions that exist before and after, and of the module."""
+        """The changed statements of functions that exist before and after, and of the module.
+
+        Statements that a function gives to a new one, or takes from one that is gone, only move.
+        """
         old, new = self._old.units, self._new.units
-        return [change for name in new if name in old and name in self._changed
-                for change in _unit_changes(name, old[name], new[name])]  # fmt: skip
+        moved = {
+            _text(statement)
+            for side, other in ((old, new), (new, old))
+            for name in side.keys() - other.keys()
+            for statement in _statements(side[name])
+        }
+        return [
+            change
+            for name in new
+            if name in old and name in self._changed
+            for change in _unit_changes(name, old[name], new[name])
+            if change.is_pair or _text(change.node) not in moved
+        ]
 
     @cached_property
     def _changed(self) -> set[str]:
@@ -134,12 +158,25 @@ class CodeChanges:
             *ignored_errors(*sides),
         ]
 
-    def texts(self, longest: int) -> list[str]:
-        """Return texts of about `longest` characters, those that tell most first."""
+    @property
+    def new_functions(self) -> dict[str, str]:
+        """Body -> name of each function that is only in the second version."""
+        old, new = self._old.units, self._new.units
+        return {_body(new[name]): name for name in new.keys() - old.keys() if name}
+
+    def texts(self, longest: int, elsewhere: Mapping[str, str] | None = None) -> list[str]:
+        """Return texts of about `longest` characters, those that tell most first.
+
+        elsewhere: body -> path of new functions in other files.
+        """
+        moved = {name: path for name, unit in self._old.units.items()
+                 if name not in self._new.units
+                 and (path := (elsewhere or {}).get(_body(unit)))}  # fmt: skip
         old, new = self._old, self._new
         if not self._changed and old.imports == new.imports:
             return [NO_EFFECT if old.dump == new.dump else RENAMED]
-        functions = [*self._function_texts()]
+        functions = [f"{name} moves to {path}, unchanged" for name, path in moved.items()]
+        functions += self._function_texts(moved)
         by_function: dict[str, list[str]] = {}
         count = 0
         for change in sorted(self.changes, key=lambda change: change.rank):  # stable
@@ -151,19 +188,38 @@ class CodeChanges:
         statements = [f"{name}: {'; '.join(texts)}" if name else "; ".join(texts)
                       for name, texts in by_function.items() if texts]  # fmt: skip
         is_same = self._has_same_parts and not any(change.literals for change in self.changes)
-        if is_same and (functions or count):
+        if is_same and by_function and (functions or count):
             names = [name for name in by_function if name]
             where = f" in {_names(names)}" if names else ""
             return [f"rewritten{where} with {SAME_PARTS}", *functions]
-        more = [f"{count} more changed statements"] if count else []
-        texts = [*statements, *more, *functions, *self._part_texts("; ".join(statements))]
-        return [text for index, text in enumerate(texts)
-                if index == 0 or sum(map(len, texts[:index])) < longest]  # fmt: skip
+        texts = [
+            *statements,
+            *self._order_texts(by_function),
+            *functions,
+            *self._part_texts("; ".join(statements)),
+        ]
+        texts = [text for index, text in enumerate(texts)
+                 if index == 0 or sum(map(len, texts[:index])) < longest]  # fmt: skip
+        return [*texts, *([f"{count} more changed statements"] if count else [])]
 
-    def _function_texts(self) -> Iterator[str]:
-        """Yield the functions and classes that are new or gone."""
+    def _order_texts(self, described: Collection[str]) -> Iterator[str]:
+        """Yield the functions whose statements are the same, in another order or nesting."""
+        for name in self._changed - {*described}:
+            if name in self._old.units and name in self._new.units:
+                rows = [[*map(_text, _statements(side.units[name]))]
+                        for side in (self._old, self._new)]  # fmt: skip
+                moved = [_cut(row, MAX_TEXT) for row in _moved(*rows)]
+                text = (
+                    f"moved: {'; '.join(moved)}"
+                    if moved
+                    else "the same statements, nested otherwise"
+                )
+                yield f"{name}: {text}".removeprefix(": ")
+
+    def _function_texts(self, moved: Collection[str]) -> Iterator[str]:
+        """Yield the functions and classes that are new or gone, and not `moved`."""
         old, new = self._old, self._new
-        removed = [name for name in old.units if name and name not in new.units]
+        removed = [name for name in old.units if name not in ("", *moved, *new.units)]
         added = [name for name in new.units if name and name not in old.units]
         for name in list(removed):
             same = (other for other in added if _body(old.units[name]) == _body(new.units[other]))
@@ -391,6 +447,13 @@ def _body(unit: ast.AST) -> str:
     return _canonical(anonymous)
 
 
+def _moved(old: list[str], new: list[str]) -> Iterator[str]:
+    """Yield the statements of `old` that stand elsewhere in `new`."""
+    for tag, start, end, _, _ in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag in ("delete", "replace"):
+            yield from (row for row in old[start:end] if row in new)
+
+
 def _unit_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[Change]:
     """Yield the changed expressions of a function or class, of statements in any order."""
     sides = [[*_statements(unit)] for unit in (old, new)]
@@ -415,6 +478,10 @@ def _unit_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[Change]:
 
 def _statements(node: ast.AST, *, is_first: bool = True) -> Iterator[ast.AST]:
     """Yield the statements of a function or class, each without the statements in it."""
+    for decorator in getattr(node, "decorator_list", ()):
+        yield ast.Name(f"@{ast.unparse(decorator)}")
+    if isinstance(node, ast.Try) and node.finalbody:
+        yield ast.Name("finally")
     if not isinstance(node, ast.Module | ast.Try) and not (
         is_first and isinstance(node, ast.ClassDef) and not node.bases
     ):
@@ -432,6 +499,8 @@ def _header(node: ast.AST) -> ast.AST:
     for name in _NESTED:
         if hasattr(header, name):
             setattr(header, name, [])
+    if hasattr(header, "decorator_list"):
+        header.decorator_list = []
     return header
 
 
@@ -560,8 +629,7 @@ def _last_name(node: ast.AST) -> str:
 
 def _text(node: ast.AST) -> str:
     """Return a statement or expression on one line; of a compound statement, its first line."""
-    lines = ast.unparse(ast.fix_missing_locations(node)).splitlines()
-    return next((line for line in lines if not line.startswith("@")), "")
+    return next(iter(ast.unparse(ast.fix_missing_locations(node)).splitlines()), "")
 
 
 def _cut(text: str, longest: int) -> str:

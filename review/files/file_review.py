@@ -30,9 +30,8 @@ from review.files.model_data import (
     lengths_above_engines,
 )
 from review.files.packages import NPM_LOCK, describe_packages
-from review.files.python_code import refusals
 from review.files.readers import read_json, read_text, read_yaml
-from review.files.weaker_checks import KEPT
+from review.files.weaker_checks import KEPT, Refusal, refusals
 from review.files.workflows import FOLDER as WORKFLOWS
 from review.files.workflows import describe_workflows
 from review.values import (
@@ -119,10 +118,20 @@ def compare_files(
         for path, text in sorted(longer):
             lengths.setdefault(path, []).append(("broken_clients", text))
     lost_refusals = _lost_refusals(changed)
+    code_changes = {
+        file.path: CodeChanges(file.before or b"", file.after)
+        for file in (moved.get(file.path, file) for file in changed)
+        if _is_run(file.path) and file.after is not None
+    }
+    new_functions = {
+        body: path for path, code in code_changes.items() for body in code.new_functions
+    }
     for file in changed:
         findings: list[tuple[str, str]] = []
-        if _is_run(file.path):
-            findings, statements[file.path] = _code_findings(moved.get(file.path, file), assets)
+        if file.path in code_changes:
+            findings, statements[file.path] = _code_findings(
+                file.path, code_changes[file.path], new_functions, is_function=file.after in assets
+            )
         findings += [*dict.fromkeys(_findings(file, moved.get(file.path), base, head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
         findings += [*lengths.get(file.path, []), *lost_refusals.get(file.path, [])]
@@ -160,66 +169,71 @@ def _note(rows: Mapping[str, list[str]]) -> str:
 
 
 def _code_findings(
-    file: ChangedFile, assets: frozenset[bytes]
+    path: str, changes: CodeChanges, new_functions: Mapping[str, str], *, is_function: bool
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the dangers of changed Python code, and texts about its other changes.
 
-    They are dangers in code that runs in AWS or protects a stage: the effect of other code is in
-    templates and plans.
+    They are dangers in code that runs in AWS, as a function does, or that protects a stage: the
+    effect of other code is in templates and plans. `new_functions` are bodies, with the path.
     """
-    if file.before is None or file.after is None:
-        return [], []
-    changes = CodeChanges(file.before, file.after)
-    is_function = file.after in assets
     dangers, texts = list[tuple[str, str]](), list[str]()
     for is_certain, text in changes.warnings:
-        is_danger = is_certain and (is_function or file.path.startswith(JUDGING))
+        is_danger = is_certain and (is_function or path.startswith(JUDGING))
         if text.endswith(KEPT):
-            text += f" {_duration(file.path, is_function=is_function)}"
+            text += f" {_duration(path, is_function=is_function)}"
             is_danger = is_certain and is_function
         if is_danger:
             dangers.append(("weakened_checks", text))
         else:
             texts.append(text)
-    for change in changes.changes if is_function or file.path.startswith(RUNNING) else ():
+    for change in changes.changes if is_function or path.startswith(RUNNING) else ():
         if change.literals:
             text = f"{change.name} {format_change(*map(repr, change.literals))}"
             if falling := unsafe_amount(change.name, *change.literals):
                 dangers.append((falling[0], text))
             elif _is_other_limit(*change.literals):
                 dangers.append(("changed_limits", text))
-    longest = MAX_STATEMENTS[is_function or file.path.startswith(JUDGING)]
-    return dangers, [*texts, *changes.texts(longest)]
+    longest = MAX_STATEMENTS[is_function or path.startswith(JUDGING)]
+    return dangers, [*texts, *changes.texts(longest, new_functions)]
 
 
 def _duration(path: str, *, is_function: bool) -> str:
     if is_function:
-        return "over the warm invocations of the Lambda function"
+        return "over the warm invocations of the Lambda function, which then read the old one"
     return "over all requests of an instance" if path.startswith("models/") else "until it ends"
 
 
 def _lost_refusals(changed: Iterable[ChangedFile]) -> dict[str, list[tuple[str, str]]]:
     """Return the statements of checks that a package no longer has, by file.
 
-    Moved and reworded ones are not lost: the package raises the exception as often as before.
+    Moved and reworded ones are not lost: the package raises the error as often as before, another
+    file raises it, or the file raises another error under the same condition.
     """
-    losses: dict[str, list[tuple[str, str]]] = {}
+    losses: dict[str, list[Refusal]] = {}
     counts = Counter[tuple[str, str]]()
+    kept = set[str]()
     for file in (file for file in changed if file.after is not None and _is_run(file.path)):
         before, after = (Counter(refusals(side)) for side in (file.before, file.after))
-        for name, _ in (after - before).elements():
-            counts[file.package, name] += 1
-        for name, statement in (before - after).elements():
-            counts[file.package, name] -= 1
-            losses.setdefault(file.path, []).append((name, statement))
+        conditions = {refusal.condition for refusal in after if refusal.condition}
+        kept |= {refusal.statement for refusal in after - before}
+        for refusal in (after - before).elements():
+            counts[file.package, refusal.error] += 1
+        for refusal in (before - after).elements():
+            counts[file.package, refusal.error] -= 1
+            if refusal.condition not in conditions:
+                losses.setdefault(file.path, []).append(refusal)
     return {
         file.path: [
-            ("weakened_checks", f"no longer refuses: {statement}")
-            for name, statement in losses.get(file.path, [])
-            if counts[file.package, name] < 0
+            ("weakened_checks", f"no longer refuses: {_with_condition(refusal)}")
+            for refusal in losses.get(file.path, [])
+            if counts[file.package, refusal.error] < 0 and refusal.statement not in kept
         ]
         for file in changed
     }
+
+
+def _with_condition(refusal: Refusal) -> str:
+    return " if ".join(filter(None, (refusal.statement, refusal.condition)))
 
 
 def _is_run(path: str) -> bool:

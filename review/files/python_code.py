@@ -114,14 +114,6 @@ def texts(content: bytes) -> Iterator[str]:
                 yield f'{name} = "{line}"'
 
 
-def refusals(content: bytes | None) -> Iterator[tuple[str, str]]:
-    """Yield the name of each exception that code raises, and the statement."""
-    for node in ast.walk(parse(content) or ast.Module([], [])):
-        match node:
-            case ast.Raise(exc=ast.Call(func=name)) | ast.Raise(exc=ast.Name() as name):
-                yield ast.unparse(name), ast.unparse(node)
-
-
 def _is_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from review.files.python_code import parse
+
 Units = Mapping[str, ast.AST]
 """Qualified name -> function, or class or module without its functions."""
 
@@ -84,6 +86,33 @@ def weaker_checks(
             yield f"{function}: accepts more: new: return True"
     yield from _early_returns(old, new)
     yield from _uncalled(old, new)
+
+
+class Refusal(NamedTuple):
+    """A statement that raises an error, and the nearest condition, empty without one."""
+
+    error: str
+    statement: str
+    condition: str = ""
+
+
+def refusals(content: bytes | None) -> Iterator[Refusal]:
+    """Yield the statements of a file that raise an error."""
+
+    def walk(node: ast.AST, condition: str) -> Iterator[Refusal]:
+        match node:
+            case ast.Raise(exc=ast.Call(func=name)) | ast.Raise(exc=ast.Name() as name):
+                yield Refusal(ast.unparse(name), ast.unparse(node), condition)
+            case ast.If(test=test):
+                for statement in node.body:
+                    yield from walk(statement, ast.unparse(test))
+                for statement in node.orelse:
+                    yield from walk(statement, f"not {ast.unparse(test)}")
+            case _:
+                for part in ast.iter_child_nodes(node):
+                    yield from walk(part, condition)
+
+    yield from walk(parse(content) or ast.Module([], []), "")
 
 
 def _guards(units: Units) -> Iterator[Guard]:

@@ -14,6 +14,7 @@ from local_sagemaker.cloudwatch.retention import DAY_SECONDS, MIN_RETENTION_SECO
 from local_sagemaker.tests.cloudwatch.conftest import START, call, put, put_alarm
 
 GROUP = "/aws/sagemaker/Endpoints/text"
+WEEK_ALARM_SECONDS = (7 + EXTRA_PERIODS) * DAY_SECONDS
 
 
 @pytest.fixture

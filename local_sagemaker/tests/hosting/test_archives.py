@@ -12,7 +12,7 @@ from urllib3.exceptions import ProtocolError
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import archives
-from local_sagemaker.tests.hosting.conftest import tar_gz
+from local_sagemaker.tests.support.tiny_models import tar_gz
 
 ENSEMBLE = {"minilm/config.pbtxt": b'platform: "ensemble"', "encoder/1/model.onnx": bytes(3000)}
 LOCATION: Any = {"bucket": "models", "key": "text/minilm.tar.gz", "limit": 1 << 20}

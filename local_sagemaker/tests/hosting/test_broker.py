@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.hosting import broker
-from local_sagemaker.tests.hosting.conftest import server_pid
 from local_sagemaker.tests.support.waiting import eventually, runs
 
 SLEEPING_SERVER = """\
@@ -33,6 +32,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def command(program: str, *arguments: str, before: str = "") -> list[str]:
     code = program.replace("{before}", before)
     return [sys.executable, "-I", "-S", "-c", code, *arguments]
+
+
+def server_pid(folder: Path) -> int:
+    """Return the process ID of the fake server, or 0 before the server has written it."""
+    path = folder / "pid"
+    return int(path.read_text() or 0) if path.exists() else 0
 
 
 class Broker:

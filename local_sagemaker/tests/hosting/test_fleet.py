@@ -3,7 +3,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -22,7 +22,7 @@ class FakeTriton:
     """A fake `Triton` that records its arguments and calls."""
 
     health_check_error: str | None = None
-    started: list["FakeTriton"]
+    started: ClassVar[list["FakeTriton"]]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self.installation, self.options = arguments[0], options
@@ -204,16 +204,6 @@ def test_instance_with_the_model_is_preferred() -> None:
 
 
 # Start and stop
-
-
-def test_supported_settings_depend_on_the_image_release(
-    triton: type[FakeTriton], host: Host
-) -> None:
-    environment = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "chat"}
-    image = "triton.dkr.ecr.amazonaws.com/sagemaker-tritonserver:24.09-py3"
-    start_fleet(host, "text", config({}), {"m": model(Image=image, Environment=environment)})
-    with pytest.raises(LocalSageMakerError, match="Invalid SAGEMAKER_TRITON_INFERENCE_TYPE 'chat'"):
-        start_fleet(host, "text", config({}), {"m": model(Environment=environment)})
 
 
 def test_volume_size_and_model_cache_setting_reach_the_container(

@@ -19,7 +19,7 @@ from local_sagemaker.hosting.multi_model_container import (
     MAX_CONCURRENT_UNLOADS,
     MultiModelContainer,
 )
-from local_sagemaker.tests.hosting.conftest import tar_gz
+from local_sagemaker.tests.support.tiny_models import tar_gz
 
 TARGET = "minilm-0123456789ab.tar.gz"
 JSON = {"Content-Type": "application/json"}

@@ -40,21 +40,6 @@ def error_message(sagemaker: JsonService, operation: str, **request: Any) -> str
     return exc_info.value.message
 
 
-def test_new_endpoint_beyond_the_quota_is_refused(
-    hosting: EndpointOperations, sagemaker: JsonService
-) -> None:
-    create(sagemaker, "a", create_config(hosting, 3))
-    message = error_message(
-        sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-3"
-    )
-    assert message == (
-        "The account-level service limit 'ml.g5.xlarge for endpoint usage' is 5 Instances, with "
-        "current utilization of 3 Instances and a request delta of 3 Instances. Please contact AWS "
-        "support to request an increase for this limit."
-    )
-    create(sagemaker, "b", create_config(hosting, 2))
-
-
 def test_update_strategy_determines_the_needed_quota(
     hosting: EndpointOperations, sagemaker: JsonService
 ) -> None:
@@ -81,20 +66,3 @@ def test_update_in_progress_counts_both_fleets(
     assert "utilization of 4 Instances" in error_message(
         sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-2"
     )
-
-
-def test_scaling_out_beyond_the_quota_is_refused(
-    hosting: EndpointOperations, sagemaker: JsonService
-) -> None:
-    create(sagemaker, "a", create_config(hosting, 4))
-    wait_in_service(hosting, "a")
-
-    def desired(count: int) -> dict[str, Any]:
-        capacities = [{"VariantName": "only", "DesiredInstanceCount": count}]
-        return {"EndpointName": "a", "DesiredWeightsAndCapacities": capacities}
-
-    message = error_message(sagemaker, "UpdateEndpointWeightsAndCapacities", **desired(6))
-    assert "utilization of 4 Instances and a request delta of 2" in message
-    sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(5))
-    wait_in_service(hosting, "a")
-    sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(1))

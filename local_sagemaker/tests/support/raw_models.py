@@ -1,7 +1,5 @@
 """Archives with one model, and requests to a server of archives without a catalog."""
 
-import io
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ from tritonclient.http import InferenceServerClient, InferInput
 from tritonclient.utils import np_to_triton_dtype
 
 from local_sagemaker.serving import TritonServer
+from local_sagemaker.tests.support.tiny_models import tar_gz
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
@@ -21,11 +20,7 @@ def write_archive(path: Path, config: str, files: dict[str, bytes]) -> None:
     """Write an archive of one model; `files` are in the folder of its version."""
     contents = {"model/config.pbtxt": config.encode()}
     contents |= {f"model/1/{name}": content for name, content in files.items()}
-    with tarfile.open(path, mode="w:gz") as archive:
-        for name, content in contents.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
+    path.write_bytes(tar_gz(contents))
 
 
 def invoke(server: TritonServer, model: str, inputs: Arrays) -> Arrays:

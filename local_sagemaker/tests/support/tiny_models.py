@@ -118,6 +118,17 @@ def pack(folder: Path) -> bytes:
     return packed.getvalue()
 
 
+def tar_gz(files: dict[str, bytes], *, mode: str = "w:gz") -> bytes:
+    """Return an archive with these member names and contents."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode=mode) as archive:  # type: ignore[call-overload]
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return content.getvalue()
+
+
 def pack_python(folder: Path, code: str) -> bytes:
     """Write a repository of one Python model, named as its folder, and return the archive."""
     return pack(write_python(folder, code))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -86,31 +85,6 @@ def refusal(service: str, request: dict[str, Any], shape: Shape) -> str:
     except ApiError as error:
         return error.message
     return ""
-
-
-def test_unsupported_member_with_default_value_is_accepted() -> None:
-    service = JsonService("codebuild", SimpleNamespace(create_project=lambda request: request))
-    project = {
-        "name": "builder",
-        "source": {"type": "NO_SOURCE", "insecureSsl": False, "gitCloneDepth": 0},
-        "artifacts": {"type": "NO_ARTIFACTS"},
-        "environment": {
-            "type": "LINUX_CONTAINER",
-            "image": "i",
-            "computeType": "BUILD_GENERAL1_SMALL",
-            "privilegedMode": False,
-        },
-        "serviceRole": "arn:aws:iam::000000000000:role/r",
-        "secondarySourceVersions": [],
-        "badgeEnabled": False,
-    }
-    assert service.call("CreateProject", project) == project
-    with pytest.raises(ApiError) as refused:
-        service.call("CreateProject", {**project, "badgeEnabled": True, "sourceVersion": "1"})
-    assert (refused.value.code, refused.value.message) == (
-        "InvalidInputException",
-        "The local SageMaker does not support badgeEnabled, sourceVersion: leave it out.",
-    )
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -78,6 +78,24 @@ def test_statements_of_a_change(edits: tuple[str, ...], text: str) -> None:
     assert f"{PATH}: " in line
 
 
+def test_order_and_place_of_code() -> None:
+    publishing = "    try:\n        _publish(parcels)\n    except KeyError:\n        parcels = []\n"
+    check = '    _check(event["Crate"], event)\n'
+    code = review(edited(check, "", publishing, publishing + check)).code[0]
+    assert "handle: moved: _check(event['Crate'], event)" in code
+    client = CODE[CODE.index("def _client") : CODE.index("def _publish")]
+    other = "constructs/triton_sagemaker/clients.py"
+    before = {PATH: CODE.encode(), other: b"import boto3\n"}
+    after = {PATH: edited(client, "").encode(), other: f"import boto3\n{client}".encode()}
+    lines = compare_files(before, after, frozenset(after.values())).code
+    assert lines[1:] == (
+        f"catalog_handler/index.py: _client moves to {other}, unchanged",
+        "clients.py: new functions: _client; newly calls client",
+    )
+    new = compare_files({}, {PATH: CODE.encode()}, frozenset({CODE.encode()})).code[0]
+    assert "new functions: handle, _rows, _check" in new
+
+
 def test_refactoring_keeps_its_parts() -> None:
     body = CODE[CODE.index("    pages") : CODE.index("def _check")]
     calls = 'boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table)'
