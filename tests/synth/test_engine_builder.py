@@ -20,8 +20,7 @@ from tests.synth.every_stage import MIRROR
 def project(template: Template) -> dict[str, Any]:
     """Return the properties of the GPU build project."""
     (only,) = template.find_resources(
-        "AWS::CodeBuild::Project",
-        {"Properties": {"Environment": {"Type": "LINUX_GPU_CONTAINER"}}},
+        "AWS::CodeBuild::Project", {"Properties": {"Environment": {"Type": "LINUX_GPU_CONTAINER"}}}
     ).values()
     properties: dict[str, Any] = only["Properties"]
     return properties

@@ -274,11 +274,7 @@ ARCHIVE_KEY = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
     ],
 )  # fmt: skip
 def test_bucket_policy_decides_who_may_write(
-    role_name: str,
-    key: str,
-    context: dict[str, str],
-    allowed: bool,
-    every_template: Templates,
+    role_name: str, key: str, context: dict[str, str], allowed: bool, every_template: Templates
 ) -> None:
     # The identity policy allows everything, so the bucket policy decides.
     tested_stage = stage_under_test(every_stage("all"), "all", every_template("all"))

@@ -61,10 +61,7 @@ def test_other_models_are_built_after_one_that_fails(
 
 
 def test_error_of_this_program_is_one_of_the_model(
-    aws: FakeAws,
-    doubled: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    aws: FakeAws, doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def publish(*_: object, **__: object) -> None:
         raise KeyError("shape")
