@@ -19,17 +19,15 @@ from stages import load_stage
 from stages.schema.capture import DataCaptureConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.names import STACKS
-from tests.synth.conftest import CONTEXT, ROOT, Assembly, Templates, add_stage
+from tests.synth.conftest import CONTEXT, ROOT, add_stage, assembly_of, templates_of
 
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 @pytest.mark.parametrize("stack", ["models", "network", "text"])
-def test_templates_match_the_snapshot(
-    stack: str, templates: Templates, snapshot: SnapshotAssertion
-) -> None:
+def test_templates_match_the_snapshot(stack: str, snapshot: SnapshotAssertion) -> None:
     # Other endpoints and stages have the same resources; other tests assert the differences.
-    template = normalised(templates("prod")[f"prod-{stack}"])
+    template = normalised(templates_of("prod")[f"prod-{stack}"])
     assert template == snapshot, (
         "the template differs: if this is intended, run python -m pytest "
         "tests/synth/test_stages.py --snapshot-update, and review git diff"
@@ -37,24 +35,22 @@ def test_templates_match_the_snapshot(
 
 
 @pytest.mark.parametrize(("stage", "other"), [("dev", "prod"), ("local", "examples")])
-def test_models_stack_does_not_depend_on_the_stage(
-    stage: str, other: str, templates: Templates
-) -> None:
-    models = json.dumps(templates(stage)[f"{stage}-models"])
+def test_models_stack_does_not_depend_on_the_stage(stage: str, other: str) -> None:
+    models = json.dumps(templates_of(stage)[f"{stage}-models"])
     assert _without_alarms_and_logs(
         json.loads(models.replace(stage, other))
-    ) == _without_alarms_and_logs(templates(other)[f"{other}-models"])
+    ) == _without_alarms_and_logs(templates_of(other)[f"{other}-models"])
 
 
-def test_stacks_have_account_and_region_of_the_stage(assembly: Assembly) -> None:
+def test_stacks_have_account_and_region_of_the_stage() -> None:
     # Not the account and region of the caller's credentials.
-    environments = [stack.environment for stack in assembly("local").stacks]
+    environments = [stack.environment for stack in assembly_of("local").stacks]
     assert {(env.account, env.region) for env in environments} == {("000000000000", "us-east-1")}
 
 
-def test_models_stack_contains_no_model_name(stage: str, templates: Templates) -> None:
+def test_models_stack_contains_no_model_name(stage: str) -> None:
     # CloudFormation cannot change exports in use, so the exporting stack must not depend on models.
-    assert "minilm" not in json.dumps(templates(stage)[f"{stage}-models"])
+    assert "minilm" not in json.dumps(templates_of(stage)[f"{stage}-models"])
 
 
 def test_every_stack_name_is_reserved_or_an_endpoint() -> None:
