@@ -15,10 +15,13 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def environment_of_clients() -> dict[str, str]:
+    running = RunningSageMaker(pid=1, port=4566, python="3.10")
+    return client_environment(running, Folder(Path("/state")))
+
+
 def test_client_environment_has_endpoint_url_and_python_version() -> None:
-    environment = client_environment(
-        RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
-    )
+    environment = environment_of_clients()
     stand_ins = json.loads(environment.pop("TRITON_STAND_INS"))
     assert stand_ins["onnxruntime"] == f"onnxruntime {importlib.metadata.version('onnxruntime')}"
     assert stand_ins.keys() == {"dali", "fil", "onnxruntime", "pytorch"}
@@ -42,17 +45,12 @@ def test_client_environment_has_endpoint_url_and_python_version() -> None:
 
 @pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])
 def test_loopback_is_added_to_existing_no_proxy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    running, folder = RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     monkeypatch.setenv(name, ".example.com, 127.0.0.1")
-    environment = client_environment(running, folder)
+    environment = environment_of_clients()
     assert environment["NO_PROXY"] == environment["no_proxy"] == ".example.com,127.0.0.1"
 
 
-def test_service_specific_endpoint_url_is_overridden(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_service_specific_endpoint_url_is_overridden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://s3.example.com")
-    environment = client_environment(
-        RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
-    )
+    environment = environment_of_clients()
     assert environment["AWS_ENDPOINT_URL_S3"] == "http://127.0.0.1:4566"

@@ -22,16 +22,6 @@ def running(folder: Folder) -> Iterator[RunningSageMaker]:
         yield RunningSageMaker(pid=process.pid, port=4566, python="3.10")
 
 
-def test_written_state_is_read(folder: Folder, running: RunningSageMaker) -> None:
-    folder.write_state(running)
-    assert folder.require_running() == running
-    assert running.url == "http://127.0.0.1:4566"
-    folder.delete_state()
-    folder.delete_state()
-    with pytest.raises(LocalSageMakerError, match="is not running: run `tritonsm up` or"):
-        folder.require_running()
-
-
 def test_ended_process_is_not_running(folder: Folder) -> None:
     with server_process(folder, 4566) as process:
         folder.write_state(RunningSageMaker(pid=process.pid, port=4566, python="3.10"))

@@ -2,7 +2,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,21 +34,10 @@ def triton(tmp_path: Path) -> TritonInstallation:
     )
 
 
-@pytest.fixture(autouse=True)
-def environment_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The folders that `make_environment` was called with; it is replaced."""
-    folders: list[Path] = []
-
-    def make(_: Any, folder: Path) -> None:
-        folders.append(folder)
-
-    monkeypatch.setattr(packages, "make_environment", make)
-    return folders
-
-
 def test_stand_in_runs_in_the_environment_of_this_project(
-    triton: TritonInstallation, tmp_path: Path
+    triton: TritonInstallation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(packages, "make_environment", lambda *_: None)
     backends.install(triton, tmp_path / "backends")
     script = tmp_path / "backends" / "onnxruntime" / STUB
     servers = {"PATH": "/usr/bin", "LD_LIBRARY_PATH": "/models"}

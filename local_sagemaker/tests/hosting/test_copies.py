@@ -1,11 +1,10 @@
 """Placement of copies of inference components on the instances of an endpoint."""
 
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -20,6 +19,7 @@ from local_sagemaker.hosting.pools import NO_CAPACITY, Capacities
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker.component_operations import IDLE_SECONDS, HostingOperations
+from local_sagemaker.tests.hosting.test_fleet import FakeTriton
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from local_sagemaker.tests.sagemaker.test_component_operations import ROLE
 from local_sagemaker.tests.support.waiting import eventually
@@ -27,29 +27,16 @@ from local_sagemaker.tests.support.waiting import eventually
 MIB = 1 << 20
 
 
-class Server:
+class Server(FakeTriton):
     """The server of a copy, healthy until it is stopped."""
 
-    def __init__(self) -> None:
-        self.ended = threading.Event()
-
-    def wait_until_healthy(self, timeout: float) -> None:
-        assert timeout > 0
-
-    def wait(self, timeout: float) -> bool:
-        return self.ended.wait(timeout)
-
-    def failed_ping(self, timeout: float) -> None:
-        assert timeout > 0
+    started: ClassVar[list[FakeTriton]] = []
 
     def resident_bytes(self) -> int:
         return 512 * MIB
 
     def cpu_seconds(self) -> float:
         return 3.0
-
-    def stop(self) -> None:
-        self.ended.set()
 
 
 class Account:
@@ -142,7 +129,7 @@ class Account:
 @pytest.fixture
 def account(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     def start_server(_: Any, endpoint: str, folder: Path, *__: Any) -> RunningServer:
-        server: Any = Server()
+        server: Any = Server(None)
         container = SingleModelContainer(endpoint, "/invocations", archive="m")
         return RunningServer(server, container, folder, Capacity(1, 1))
 

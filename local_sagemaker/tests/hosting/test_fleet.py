@@ -3,7 +3,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -22,7 +22,7 @@ class FakeTriton:
     """A fake `Triton` that records its arguments and calls."""
 
     health_check_error: str | None = None
-    started: list["FakeTriton"]
+    started: ClassVar[list["FakeTriton"]]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self.installation, self.options = arguments[0], options

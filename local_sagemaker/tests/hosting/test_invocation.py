@@ -418,31 +418,25 @@ async def test_request_body_backpressure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "message"),
+    ("status", "body", "kind", "text"),
     [
+        (400, b"no input X", "client error (400)", "no input X"),
+        (500, b"\xff", "server error (500)", "\N{REPLACEMENT CHARACTER}"),
         (
-            *(400, b"no input X"),
-            'Received client error (400) from primary with message "no input X"',
-        ),
-        (
-            *(500, b"\xff"),
-            'Received server error (500) from primary with message "\N{REPLACEMENT CHARACTER}"',
-        ),
-        (
-            *(
-                400,
-                rb"At:\n  /home/me/.venv/lib/python3.11/site-packages/numpy/linalg.py(206): inv\n"
-                rb"  /home/me/aws/backends/onnxruntime/model.py(18): load\n"
-                rb"  /opt/ml/models/0a/model/m/1/python3.10/model.py(2): <module>\n",
-            ),
-            "Received client error (400) from primary with message "
-            r'"At:\n  python3.11/site-packages/numpy/linalg.py(206): inv\n'
+            400,
+            rb"At:\n  /home/me/.venv/lib/python3.11/site-packages/numpy/linalg.py(206): inv\n"
+            rb"  /home/me/aws/backends/onnxruntime/model.py(18): load\n"
+            rb"  /opt/ml/models/0a/model/m/1/python3.10/model.py(2): <module>\n",
+            "client error (400)",
+            r"At:\n  python3.11/site-packages/numpy/linalg.py(206): inv\n"
             r"  backends/onnxruntime/model.py(18): load\n"
-            r'  /opt/ml/models/0a/model/m/1/python3.10/model.py(2): <module>\n"',
+            r"  /opt/ml/models/0a/model/m/1/python3.10/model.py(2): <module>\n",
         ),
     ],
 )
-def test_model_error_has_the_message_of_sagemaker(status: int, body: bytes, message: str) -> None:
+def test_model_error_has_the_message_of_sagemaker(
+    status: int, body: bytes, kind: str, text: str
+) -> None:
     error = model_error(status, body)
-    assert error.message == message
+    assert error.message == f'Received {kind} from primary with message "{text}"'
     assert error.fields["OriginalStatusCode"] == status

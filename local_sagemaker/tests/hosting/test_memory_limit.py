@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -55,8 +54,8 @@ class Server:
         return int(self.process.stdout.readline())
 
 
-@contextmanager
-def running(folder: Path) -> Iterator[Server]:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
     with subprocess.Popen(
         [sys.executable, "-c", SERVER],
         stdin=subprocess.PIPE,
@@ -66,13 +65,7 @@ def running(folder: Path) -> Iterator[Server]:
     ) as process:
         assert process.stdout
         process.stdout.readline()  # the model has its memory
-        yield Server(process, folder)
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with running(tmp_path) as server:
-        yield server
+        yield Server(process, tmp_path)
 
 
 def test_process_of_a_copy_is_killed_at_the_limit_of_its_instance(server: Server) -> None:

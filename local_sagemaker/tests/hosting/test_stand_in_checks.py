@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 
 from local_sagemaker.hosting.backends import STAND_INS
 from local_sagemaker.prerequisites import find_triton
+from local_sagemaker.tests.real.test_stand_ins import onnx_file, script
 
 Config = dict[str, Any]
 Load = Callable[[str, Config, bytes], Any]
@@ -56,21 +57,18 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
         sys.modules.pop(name, None)
 
 
-def onnx_file(
+def identity(
     *,
     x: tuple[int, Any] = (TensorProto.FLOAT, [None]),
     y: tuple[int, Any] = (TensorProto.FLOAT, [None]),
     initializer: bool = False,
 ) -> bytes:
-    graph = helper.make_graph(
+    return onnx_file(
         [helper.make_node("Identity", ["X"], ["Y"])],
-        "graph",
         [helper.make_tensor_value_info("X", *x)],
         [helper.make_tensor_value_info("Y", *y)],
         [helper.make_tensor("X", TensorProto.FLOAT, [2], [1.0, 2.0])] if initializer else [],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    return bytes(model.SerializeToString())
 
 
 def zipmap_file() -> bytes:
@@ -83,17 +81,14 @@ def zipmap_file() -> bytes:
             TensorProto.INT64, helper.make_tensor_type_proto(TensorProto.FLOAT, None)
         )
     )
-    graph = helper.make_graph(
+    return onnx_file(
         [node, identity],
-        "graph",
         [helper.make_tensor_value_info("X", TensorProto.FLOAT, shape)],
         [
             helper.make_tensor_value_info("Y", TensorProto.FLOAT, shape),
             onnx.ValueInfoProto(name="Z", type=z_type),
         ],
     )
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
-    return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
 
 
 BF16 = {"data_type": "TYPE_BF16"}
@@ -107,38 +102,38 @@ def case_id(value: object) -> str | None:
     ("config", "content", "message"),
     ids=case_id,
     argvalues=[
-        ({"input": [X | BF16]}, onnx_file(), "unsupported datatype TYPE_BF16 for input 'X'"),
+        ({"input": [X | BF16]}, identity(), "unsupported datatype TYPE_BF16 for input 'X'"),
         (
             {"input": [X | STRINGS]},
-            onnx_file(),
+            identity(),
             "configuration expects datatype TYPE_STRING for input 'X', model provides TYPE_FP32",
         ),
         (
             {"output": [Y | {"data_type": "TYPE_FP64"}]},
-            onnx_file(),
+            identity(),
             "configuration expects datatype TYPE_FP64 for output 'Y', model provides TYPE_FP32",
         ),
-        ({"output": [Y | {"name": "Z"}]}, onnx_file(), "unexpected inference output 'Z'"),
-        ({"input": [X | {"name": "Z"}]}, onnx_file(), "unexpected inference input 'Z'"),
-        ({"input": []}, onnx_file(), "expects 0 inputs, model provides 1"),
-        ({"output": [Y | {"dims": [3]}]}, onnx_file(), "tensor 'Y': the model expects shape"),
-        ({"input": [X | {"dims": [2, 2]}]}, onnx_file(), "tensor 'X': the model expects shape"),
-        ({"input": [X]}, onnx_file(x=(TensorProto.FLOAT, [])), "scalar tensor 'X' should only"),
-        ({"max_batch_size": 4}, onnx_file(x=(TensorProto.FLOAT, [1, 2])), "must be -1"),
+        ({"output": [Y | {"name": "Z"}]}, identity(), "unexpected inference output 'Z'"),
+        ({"input": [X | {"name": "Z"}]}, identity(), "unexpected inference input 'Z'"),
+        ({"input": []}, identity(), "expects 0 inputs, model provides 1"),
+        ({"output": [Y | {"dims": [3]}]}, identity(), "tensor 'Y': the model expects shape"),
+        ({"input": [X | {"dims": [2, 2]}]}, identity(), "tensor 'X': the model expects shape"),
+        ({"input": [X]}, identity(x=(TensorProto.FLOAT, [])), "scalar tensor 'X' should only"),
+        ({"max_batch_size": 4}, identity(x=(TensorProto.FLOAT, [1, 2])), "must be -1"),
         (
             {"input": [X | {"optional": True}], "max_batch_size": 4},
-            onnx_file(initializer=True),
+            identity(initializer=True),
             "optional input 'X' is not supported for models that support batching",
         ),
         (
             {"input": [X | {"allow_ragged_batch": True}]},
-            onnx_file(),
+            identity(),
             "the local backend has no allow_ragged_batch",
         ),
-        ({"batch_input": [{"kind": "BATCH_ELEMENT_COUNT"}]}, onnx_file(), "has no batch_input"),
-        ({"sequence_batching": {"state": [{}]}}, onnx_file(), "has no state"),
-        ({"model_transaction_policy": {"decoupled": True}}, onnx_file(), "has no decoupled"),
-        ({"model_operations": {"op_library_filename": ["a.so"]}}, onnx_file(), "model_operations"),
+        ({"batch_input": [{"kind": "BATCH_ELEMENT_COUNT"}]}, identity(), "has no batch_input"),
+        ({"sequence_batching": {"state": [{}]}}, identity(), "has no state"),
+        ({"model_transaction_policy": {"decoupled": True}}, identity(), "has no decoupled"),
+        ({"model_operations": {"op_library_filename": ["a.so"]}}, identity(), "model_operations"),
         (
             {"input": [X | {"dims": [-1, 2]}], "output": [Y | {"dims": [-1, 2]}]},
             zipmap_file(),
@@ -164,7 +159,7 @@ class Rest(torch.nn.Module):
 
 
 def torch_file(tmp_path: Path, module: torch.nn.Module) -> bytes:
-    torch.jit.script(module).save(tmp_path / "file")  # type: ignore[no-untyped-call]
+    script(module).save(tmp_path / "file")
     return (tmp_path / "file").read_bytes()
 
 

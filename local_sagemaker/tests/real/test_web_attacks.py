@@ -3,15 +3,13 @@
 Each attack is also request_bytes without browser headers, to show that it would do harm.
 """
 
-import os
-import re
 import socket
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from local_sagemaker.tests.real.test_faults_clients import all_processes, listening_addresses
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.waiting import eventually
 from local_sagemaker.tests.support.web_attacks import BUCKET, KEY, SECRET, attacks, prepare, state
@@ -41,7 +39,8 @@ def port(request: pytest.FixtureRequest, victim: LocalSageMaker) -> int:
     front = victim.running.port
     if request.param == "front":
         return front
-    (ministack_port,) = set(_listening(victim.running.pid)) - {front}
+    addresses = {address for pid in all_processes(victim) for address in listening_addresses(pid)}
+    (ministack_port,) = {int(address.partition(":")[2], 16) for address in addresses} - {front}
     return ministack_port
 
 
@@ -142,16 +141,3 @@ def test_attacks_succeed_without_browser_headers(victim: LocalSageMaker, tmp_pat
     assert "planted" in after["roles"]
     assert after["projects"] == ["planted", "victim"]
     eventually(written.exists)
-
-
-def _listening(pid: int) -> Iterator[int]:
-    """Yield the TCP ports on which the processes of a session listen."""
-    sockets = set()
-    for process in Path("/proc").iterdir():
-        with suppress(OSError, ValueError):
-            if os.getsid(int(process.name)) == pid:
-                sockets |= {str(path.readlink()) for path in (process / "fd").iterdir()}
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        values = line.split()
-        if values[3] == "0A" and f"socket:[{values[9]}]" in sockets:
-            yield int(re.sub(".*:", "", values[1]), 16)

@@ -9,6 +9,7 @@ import json
 import threading
 import time
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from ministack.app import app
 from ministack.services import cloudwatch, cloudwatch_logs
+from urllib3 import HTTPResponse
 
 from local_sagemaker.api import JsonService, refusal
 from local_sagemaker.autoscaling.service import AutoScaling
@@ -204,7 +206,8 @@ class Account:
             if status >= 400 and name in error_texts():
                 content = correct_texts(name, content)
         headers_dict: Any = HeadersDict(response_headers)
-        return AWSResponse(request.url, status, headers_dict, _RawResponse(content))
+        raw = HTTPResponse(BytesIO(content), preload_content=False)
+        return AWSResponse(request.url, status, headers_dict, raw)
 
     def _ask(self, operation: str, request: dict[str, Any]) -> Any:
         service, _, name = operation.partition(":")
@@ -214,14 +217,6 @@ class Account:
         """Run the pending tasks of ministack, such as stack operations."""
         with self._lock:
             self._loop.run_until_complete(asyncio.sleep(0))
-
-
-class _RawResponse:
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    def stream(self, *_: Any, **__: Any) -> list[bytes]:
-        return [self._content]
 
 
 async def _asgi(

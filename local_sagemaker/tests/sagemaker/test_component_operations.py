@@ -8,6 +8,7 @@ import pytest
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.component_operations import HostingOperations
 from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets
+from local_sagemaker.tests.sagemaker.policies import auto_rollback, rolling, size
 from local_sagemaker.tests.support.waiting import eventually
 
 ROLE = "arn:aws:iam::000000000000:role/known"
@@ -99,24 +100,18 @@ def test_updating_endpoint_refuses_components(hosting: HostingOperations, fleets
     assert refused.startswith('Cannot update in-progress endpoint "arn:')
 
 
+def update(hosting: HostingOperations, deployment: dict[str, Any], **members: Any) -> None:
+    hosting.update_inference_component({**TIMES, "DeploymentConfig": deployment, **members})
+
+
 def test_rolling_update_replaces_batches_of_copies(
     serving: HostingOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
-    policy = {
-        "MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 2},
-        "WaitIntervalInSeconds": 60,
-    }
-    serving.update_inference_component(
-        {
-            **TIMES,
-            "Specification": SPECIFICATION,
-            "RuntimeConfig": {"CopyCount": 4},
-            "DeploymentConfig": {"RollingUpdatePolicy": policy},
-        }
-    )
+    policy = rolling(size(2, "COPY_COUNT"), wait=60)
+    update(serving, policy, Specification=SPECIFICATION, RuntimeConfig={"CopyCount": 4})
     rolled = wait_for_component(serving)
     assert rolled["RuntimeConfig"] == {"DesiredCopyCount": 4, "CurrentCopyCount": 4}
-    assert rolled["LastDeploymentConfig"] == {"RollingUpdatePolicy": policy}
+    assert rolled["LastDeploymentConfig"] == policy
     # The new fleet starts with a batch of 2 copies; after each of the 2 batches there is a wait.
     assert fleets.all[-1].events == ["scaling to 4"]
     assert clock.seconds == 2 * 60
@@ -127,17 +122,9 @@ def test_alarm_rolls_an_update_back(
 ) -> None:
     alarms["errors"] = "OK"
     clock.on_sleep = lambda _: alarms.update(errors="ALARM")
-    size = {"Type": "CAPACITY_PERCENT", "Value": 50}
-    serving.update_inference_component(
-        {
-            **TIMES,
-            "Specification": {**SPECIFICATION, "StartupParameters": {}},
-            "DeploymentConfig": {
-                "RollingUpdatePolicy": {"MaximumBatchSize": size, "WaitIntervalInSeconds": 60},
-                "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": "errors"}]},
-            },
-        }
-    )
+    changed = {**SPECIFICATION, "StartupParameters": {}}
+    deployment = {**rolling(size(50), wait=60), **auto_rollback("errors")}
+    update(serving, deployment, Specification=changed)
     assert wait_for_component(serving)["Specification"] == SPECIFICATION
 
 
@@ -147,15 +134,7 @@ def test_update_without_copies_changes_the_specification(
     serving.update_inference_component({**TIMES, "RuntimeConfig": {"CopyCount": 0}})
     wait_for_component(serving)
     changed = {**SPECIFICATION, "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128}}
-    size = {"Type": "COPY_COUNT", "Value": 1}
-    rolling = {"MaximumBatchSize": size, "WaitIntervalInSeconds": 0}
-    serving.update_inference_component(
-        {
-            **TIMES,
-            "Specification": changed,
-            "DeploymentConfig": {"RollingUpdatePolicy": rolling},
-        }
-    )
+    update(serving, rolling(size(1, "COPY_COUNT"), wait=0), Specification=changed)
     assert wait_for_component(serving)["Specification"] == changed
     assert fleets.all[-1].counts == {"times": 0}
 

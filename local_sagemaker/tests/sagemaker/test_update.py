@@ -166,30 +166,6 @@ def test_rolling_update_replaces_batches(
     assert variant["CurrentInstanceCount"] == 4
 
 
-# Description during an update
-
-
-def test_pending_deployment_is_described(endpoint: EndpointOperations, clock: FakeClock) -> None:
-    descriptions: list[Record] = []
-    clock.on_sleep = lambda _: descriptions.append(describe(endpoint))
-    description = update(endpoint, CANARY)
-    first = descriptions[0]
-    assert outcome(first) == ("Updating", "old", None)
-    pending = first["PendingDeploymentSummary"]
-    assert pending["EndpointConfigName"] == "new"
-    assert pending["StartTime"] >= first["CreationTime"]
-    (variant,) = pending["ProductionVariants"]
-    assert variant == {
-        "VariantName": "only",
-        "CurrentWeight": 1.0,
-        "DesiredWeight": 1.0,
-        "CurrentInstanceCount": 4,
-        "DesiredInstanceCount": 4,
-    }
-    assert "PendingDeploymentSummary" not in description
-    assert description["LastDeploymentConfig"] == CANARY
-
-
 # Rollback
 
 

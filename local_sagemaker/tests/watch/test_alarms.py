@@ -1,46 +1,35 @@
 import json
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind
+from local_sagemaker.tests.autoscaling.conftest import CloudWatch
 from local_sagemaker.watch.alarms import Alarms
 
 STATE_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 DIMENSIONS = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName", "Value": "only"}]
 
 
-class CloudWatch:
-    """A fake client of CloudWatch with one alarm."""
-
-    def __init__(self) -> None:
-        self.alarm: dict[str, Any] = {
-            "AlarmName": "slow",
-            "MetricName": "ModelLatency",
-            "Dimensions": DIMENSIONS,
-            "ComparisonOperator": "GreaterThanThreshold",
-            "Threshold": 500000.0,
-            "Statistic": "Average",
-            "EvaluationPeriods": 3,
-            "DatapointsToAlarm": 2,
-            "Period": 60,
-            "StateValue": "OK",
-            "StateReason": "below",
-            "StateUpdatedTimestamp": STATE_TIME,
-        }
-
-    def get_paginator(self, operation: str) -> Any:
-        assert operation == "describe_alarms"
-        return self
-
-    def paginate(self) -> list[dict[str, Any]]:
-        return [{"MetricAlarms": [self.alarm], "CompositeAlarms": []}, {"MetricAlarms": []}]
-
-
 @pytest.fixture
 def cloudwatch() -> CloudWatch:
-    return CloudWatch()
+    """CloudWatch with one alarm."""
+    fake = CloudWatch()
+    fake.alarms["slow"] = {
+        "AlarmName": "slow",
+        "MetricName": "ModelLatency",
+        "Dimensions": DIMENSIONS,
+        "ComparisonOperator": "GreaterThanThreshold",
+        "Threshold": 500000.0,
+        "Statistic": "Average",
+        "EvaluationPeriods": 3,
+        "DatapointsToAlarm": 2,
+        "Period": 60,
+        "StateValue": "OK",
+        "StateReason": "below",
+        "StateUpdatedTimestamp": STATE_TIME,
+    }
+    return fake
 
 
 @pytest.fixture
@@ -54,7 +43,7 @@ def alarms(cloudwatch: CloudWatch, events: list[DashboardEvent]) -> Alarms:
 
 
 def test_alarm_has_metric_condition_and_value(alarms: Alarms, cloudwatch: CloudWatch) -> None:
-    cloudwatch.alarm["StateReasonData"] = json.dumps({"recentDatapoints": [1.0, 600000.0]})
+    cloudwatch.alarms["slow"]["StateReasonData"] = json.dumps({"recentDatapoints": [1.0, 600000.0]})
     assert alarms.read() == [
         {
             "name": "slow",
@@ -70,7 +59,7 @@ def test_alarm_has_metric_condition_and_value(alarms: Alarms, cloudwatch: CloudW
 
 
 def test_alarm_without_dimensions_and_data(alarms: Alarms, cloudwatch: CloudWatch) -> None:
-    cloudwatch.alarm["Dimensions"] = []
+    cloudwatch.alarms["slow"]["Dimensions"] = []
     (alarm,) = alarms.read()
     assert (alarm["value"], alarm["endpoint"], alarm["variant"]) == (None, None, None)
 
@@ -78,7 +67,7 @@ def test_alarm_without_dimensions_and_data(alarms: Alarms, cloudwatch: CloudWatc
 def test_metric_math_alarm_has_the_variant_of_its_metrics(
     alarms: Alarms, cloudwatch: CloudWatch
 ) -> None:
-    record, text = cloudwatch.alarm, "IF(m < 1, r, 0)"
+    record, text = cloudwatch.alarms["slow"], "IF(m < 1, r, 0)"
     names = {name: record.pop(name) for name in ("MetricName", "Dimensions")}
     stat = {"Metric": names, "Period": record.pop("Period"), "Stat": record.pop("Statistic")}
     record["Metrics"] = [{"Id": "e", "Expression": text}, {"Id": "m", "MetricStat": stat}]
@@ -91,7 +80,7 @@ def test_state_change_is_reported_once(
     alarms: Alarms, cloudwatch: CloudWatch, events: list[DashboardEvent]
 ) -> None:
     for state in ("OK", "ALARM", "ALARM", "OK"):
-        cloudwatch.alarm["StateValue"] = state
+        cloudwatch.alarms["slow"]["StateValue"] = state
         alarms.read()
     assert [(event.kind, event.message) for event in events] == [
         (EventKind.ALARM, "slow: from OK to ALARM. below"),

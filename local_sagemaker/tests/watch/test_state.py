@@ -13,6 +13,7 @@ from local_sagemaker.hosting.container import ModelStatus, Phase
 from local_sagemaker.sagemaker.component import Component, component_plan
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import HostingPlan
+from local_sagemaker.tests.autoscaling.conftest import CloudWatch
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.rates import Traffic
 from local_sagemaker.watch.state import StateReader, Usage
@@ -61,16 +62,6 @@ def instance(number: int, *models: ModelStatus, state: str = "serving") -> Any:
         capacity=Capacity(memory=1000, disk=40),
     )
     return SimpleNamespace(variant="only_variant", server=server, state=state, calls=3)
-
-
-class CloudWatch:
-    """A fake client of CloudWatch without alarms."""
-
-    def get_paginator(self, _: str) -> "CloudWatch":
-        return self
-
-    def paginate(self, **_: Any) -> list[Any]:
-        return []
 
 
 class Dashboard:
