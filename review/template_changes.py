@@ -221,8 +221,11 @@ def notes(comparison: Comparison) -> Iterator[Note]:
     for stack in sorted(before.keys() | after.keys()):
         changes = changes_by_stack.get(stack, ())
         pair = comparison.endpoints.get(stack)
-        is_told = pair and (comparison.effective_changes(stack) or pair.before != pair.after)
-        if before.get(stack) == after.get(stack) or (is_told and changes):
+        is_told = pair and (comparison.effective_changes(stack) or pair.is_changed)
+        has_same_words = comparison.before.get(stack) == comparison.after.get(stack)
+        if before.get(stack) == after.get(stack) and (has_same_words or comparison.may_be_moved):
+            continue
+        if is_told and changes:
             continue  # described in the endpoint's sentence
         if stack not in after:
             clauses = ["no longer in the app; its stack stays until it is deleted"]
