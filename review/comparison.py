@@ -10,6 +10,7 @@ from release.templates import Template
 from review import environments
 from review.access.access_changes import AccessChange, access_changes
 from review.environments import StackValues
+from review.meaning import in_the_same_words
 from review.stack_differences import ResourceChange, StackDifference, stack_differences
 from review.verified_plans import ReadModel, read_models
 
@@ -30,6 +31,14 @@ class EndpointPair:
         endpoint = self.after or self.before
         assert endpoint is not None
         return endpoint.settings.name
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the plan of the endpoint changes, and not only its words."""
+        if self.before is None or self.after is None:
+            return True
+        before, after = (side.model_dump(mode="json") for side in (self.before, self.after))
+        return bool(in_the_same_words(before, after) != before)
 
 
 @dataclass(frozen=True)
@@ -75,10 +84,19 @@ class Comparison:
         """Whether the stage moves to another region or account, so that all stacks are new."""
         return environments.is_moved(*self.plans)
 
+    @property
+    def may_be_moved(self) -> bool:
+        """Whether the stage moves, or may move, so that values of its environment differ."""
+        return environments.may_be_moved(*self.plans)
+
     @cached_property
     def templates(self) -> tuple[dict[str, Template], dict[str, Template]]:
-        """The templates before and after, with placeholders for a changed region or account."""
-        return environments.normalize(self.before, self.after, self.plans)
+        """The templates before and after, with placeholders for a changed region or account.
+
+        What means the same as before has the words of before.
+        """
+        before, after = environments.normalize(self.before, self.after, self.plans)
+        return before, in_the_same_words(before, after)
 
     @cached_property
     def stacks(self) -> list[StackDifference]:

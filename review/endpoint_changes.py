@@ -7,6 +7,7 @@ from typing import Any, Literal
 from plan.document import EndpointSettings, Limits, PlannedEndpoint
 from plan.updates import rejection_reason
 from review.comparison import Comparison, EndpointPair
+from review.meaning import in_the_same_words
 from review.model_changes import ModelChange
 from review.stack_differences import ResourceChange
 from review.template_changes import stack_details
@@ -46,7 +47,7 @@ def _state(pair: EndpointPair, changes: Sequence[ResourceChange]) -> State:
         return "removed"
     if pair.before.settings.name != pair.after.settings.name:
         return "renamed"
-    return "changed" if changes or pair.before != pair.after else "unchanged"
+    return "changed" if changes or pair.is_changed else "unchanged"
 
 
 def _clauses(
@@ -81,7 +82,8 @@ def _clauses(
 
 def setting_changes(before: EndpointSettings, after: EndpointSettings) -> Iterator[str]:
     """Yield each setting that differs: PATH: BEFORE -> AFTER, as in a stage's file."""
-    return map(str, value_differences(_settings(before), _settings(after)))
+    old, new = _settings(before), _settings(after)
+    return map(str, value_differences(old, in_the_same_words(old, new)))
 
 
 def _settings(endpoint: EndpointSettings) -> dict[str, Any]:

@@ -80,18 +80,21 @@ MAX_CLAUSES = 12
 """Maximum number of clauses in a stack's description."""
 
 MAX_CREATED = 4
-"""Maximum number of created resources with a description of each."""
+"""Maximum number of created resources of a type with a description of each."""
 
 TELLING = (
     *("MetricName", "Statistic", "ExtendedStatistic", "ComparisonOperator", "Threshold"),
-    *("DatapointsToAlarm", "EvaluationPeriods", "Period", "Protocol", "Endpoint", "Name"),
+    *("AlarmActions", "DatapointsToAlarm", "EvaluationPeriods", "Period", "Protocol", "Endpoint"),
+    *("Name", "PolicyName"),
 )
 """The properties that tell most about a created resource."""
+LEAST_TELLING = ("Dimensions", "TreatMissingData", "Namespace")
+"""The properties that its path mostly tells."""
 WILDCARDS = "IAM5"
 """The end of cdk-nag's rule about wildcards in policies, which are told as permissions."""
 TOLD_BY_GRANTS = ("AWS::IAM::Policy", "AWS::S3::BucketPolicy")
 """Types of new resources whose statements are told as permissions."""
-MAX_VALUES = 8
+MAX_VALUES = 10
 """Maximum number of properties of a created resource."""
 
 ACTIONS = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "retained",
@@ -218,8 +221,11 @@ def notes(comparison: Comparison) -> Iterator[Note]:
     for stack in sorted(before.keys() | after.keys()):
         changes = changes_by_stack.get(stack, ())
         pair = comparison.endpoints.get(stack)
-        is_told = pair and (comparison.effective_changes(stack) or pair.before != pair.after)
-        if before.get(stack) == after.get(stack) or (is_told and changes):
+        is_told = pair and (comparison.effective_changes(stack) or pair.is_changed)
+        has_same_words = comparison.before.get(stack) == comparison.after.get(stack)
+        if before.get(stack) == after.get(stack) and (has_same_words or comparison.may_be_moved):
+            continue
+        if is_told and changes:
             continue  # described in the endpoint's sentence
         if stack not in after:
             clauses = ["no longer in the app; its stack stays until it is deleted"]
@@ -300,7 +306,6 @@ def _output_value(entry: Any) -> Any:
 
 def _created_or_deleted(changes: Sequence[ResourceChange], template: Template) -> Iterator[str]:
     """Yield what is created, with its most telling properties, and the numbers of other changes."""
-    resources = template.get("Resources", {})
     created = {change.id: change for change in changes if not change.before}
     others = [change for change in changes if change.before]
     renamed = Counter[str]()
@@ -313,18 +318,41 @@ def _created_or_deleted(changes: Sequence[ResourceChange], template: Template) -
     for kind, count in sorted(renamed.items()):
         yield f"{count} {kind} only under another logical ID"
     described = [change for change in created.values() if change.type not in TOLD_BY_GRANTS]
-    if len(described) > MAX_CREATED:
-        others += described
-    else:
-        secure = _secure_resources(template) if described else set()
-        for change in described:
-            values = ", ".join(_telling_values(change.after.get("Properties", {}), resources))
-            only_tls = construct_path(change.id, resources) in secure
-            settings = settings_of_new(change.after, only_tls=only_tls)
-            text = f"{settings}{f' ({values})' if values else ''}"
-            yield f"{change.type} {change.path} created{text}"
+    yield from _created(described, template)
     if others:
         yield count_changes(others)
+
+
+def _created(changes: Sequence[ResourceChange], template: Template) -> Iterator[str]:
+    """Yield a text for the resources of each type: the values that all have, and those of each."""
+    resources = template.get("Resources", {})
+    secure = _secure_resources(template) if changes else set()
+    kinds: dict[str, dict[str, dict[str, str]]] = {}
+    for change in changes:
+        only_tls = construct_path(change.id, resources) in secure
+        kind = f"{change.type}|{settings_of_new(change.after, only_tls=only_tls)}"
+        values = dict(_telling_values(change.after.get("Properties", {}), resources))
+        kinds.setdefault(kind, {})[change.path] = values
+    for kind, members in kinds.items():
+        resource_type, _, settings = kind.partition("|")
+        first, *others = members.values()
+        common = {name: text for name, text in first.items()
+                  if all(other.get(name) == text for other in others)}  # fmt: skip
+        texts = [
+            f"{path}{_in_parentheses({k: v for k, v in values.items() if k not in common})}"
+            for path, values in members.items()
+        ]
+        if others:
+            names = f"{len(members)} {resource_type} created{settings}{_in_parentheses(common)}"
+            yield f"{names}: {named(texts, MAX_CREATED)}"
+        else:
+            yield f"{resource_type} {texts[0]} created{settings}{_in_parentheses(common)}"
+
+
+def _in_parentheses(values: dict[str, str]) -> str:
+    """Return NAME VALUE of the first values in parentheses, empty without any."""
+    texts = [f"{name} {text}" for name, text in [*values.items()][:MAX_VALUES]]
+    return f" ({', '.join(texts)})" if texts else ""
 
 
 def _secure_resources(template: Template) -> set[str]:
@@ -340,19 +368,29 @@ def _is_equal(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return all(before.get(key) == after.get(key) for key in ("Type", "Properties"))
 
 
-def _telling_values(properties: dict[str, Any], resources: dict[str, Any]) -> Iterator[str]:
-    """Yield NAME VALUE of the single values of a resource, the most telling first."""
-    names = (*TELLING, *sorted(properties.keys() - {*TELLING}))
-    texts = {
-        name: format_value(properties[name], resources)
-        for name in names
-        if name in properties
-        and not name.endswith("Description")
-        and (is_text(properties[name]) or isinstance(properties[name], int | float))
-    }
-    policies = {name for name, text in texts.items() if '"Statement"' in text}  # told by grants
-    for name, text in [item for item in texts.items() if item[0] not in policies][:MAX_VALUES]:
-        yield f"{name} {text if len(text) <= MAX_LENGTH else f'{text[:MAX_LENGTH]}…'}"
+def _telling_values(
+    properties: dict[str, Any], resources: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Yield path and text of the values of a resource, the most telling first.
+
+    Without texts for people and tags, and without policies, which are told as permissions.
+    """
+    names = (*TELLING, *sorted(properties.keys() - {*TELLING, *LEAST_TELLING}), *LEAST_TELLING)
+    texts: dict[str, list[str]] = {}
+    for name in names:
+        if name not in properties or name.endswith(("Description", "Tags")):
+            continue
+        for difference in value_differences({}, {name: properties[name]}, _is_leaf):
+            text = format_value(difference.after, resources)
+            path = " of ".join(filter(None, (difference.path, difference.item)))
+            if difference.item and difference.path.endswith(".Value"):
+                path = difference.item
+            is_shown = '"Statement"' not in text and "Statement" not in path.split(".")
+            if is_shown and text != difference.item:
+                texts.setdefault(path, []).append(_DIGEST.sub("…", text))
+    for path, values in texts.items():
+        text = " and ".join(values)
+        yield path, text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"
 
 
 def count_changes(changes: Sequence[ResourceChange]) -> str:

@@ -189,6 +189,8 @@ def format_value(value: Any, resources: Mapping[str, Any] | None = None) -> str:
             return separator.join(format_value(part, resources) for part in parts)
         case {"Fn::ImportValue": str(name)}:
             return _EXPORT_NAME.sub(r"\1", name)
+        case list() if any(map(is_intrinsic_function, value)):
+            return f"[{', '.join(format_value(item, resources) for item in value)}]"
         case {"Fn::Sub": str(text)}:
             return _SUBSTITUTED.sub(lambda name: format_value({"Ref": name[1]}, resources), text)
     try:
@@ -239,7 +241,7 @@ def falls_sharply(before: float, after: float) -> bool:
     return after < before and after <= before / SHARP_FALL_DIVISOR
 
 
-def named(names: Sequence[str]) -> str:
+def named(names: Sequence[str], maximum: int = MAX_NAMES) -> str:
     """Return the first names of a list, and the number of others."""
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return f"{', '.join(names[:MAX_NAMES])}{more}"
+    more = f" and {len(names) - maximum} more" if len(names) > maximum else ""
+    return f"{', '.join(names[:maximum])}{more}"

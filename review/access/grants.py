@@ -4,6 +4,7 @@ Sources: IAM user guide, reference_policies_elements (NotAction, NotResource, No
 reference_policies_condition-logic-multiple-context-keys-or-values.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -18,6 +19,13 @@ CONDITION_CHANGE = ": the condition"
 
 EVERYTHING_EXCEPT = "everything except "
 """The start of the pattern of NotAction and NotResource."""
+
+SHARED_SERVICES = re.compile(
+    r"s3:(?!ListAllMyBuckets)|sts:AssumeRole|kms:\w*crypt|lambda:Invoke|(sns|sqs):|dynamodb:\w*Item"
+    r"|secretsmanager:GetSecretValue|\*"
+)
+"""Actions on resources that can admit other accounts (IAM user guide,
+reference_aws-services-that-work-with-iam, resource-based policies)."""
 
 Condition = frozenset[str]
 """A text for each entry, KEY OPERATOR VALUES: a request must match all entries."""
@@ -114,7 +122,12 @@ def grant_sentence(group: list[Grant], verb: str) -> str:
     )
     condition = _condition_text(group[0])
     what = f"{', '.join(actions)} on {named(resources)}"
-    return f"{named(principals)} {verb} {what}{condition}"
+    if not condition:
+        what = what.removesuffix(",")
+    keys = group[0].condition
+    is_about_caller = keys and all(entry.startswith("aws:Principal") for entry in keys)
+    note = " (which is about the caller)" if what.endswith(",") and is_about_caller else ""
+    return f"{named(principals)} {verb} {what}{condition}{note}"
 
 
 def _resource(grant: Grant) -> str:
@@ -124,8 +137,11 @@ def _resource(grant: Grant) -> str:
     """
     if grant.resource != "*":
         return grant.resource
-    is_own = grant.policy_resource and grant.principal != NETWORK
-    return grant.policy_resource if is_own else "every resource (*)"
+    if grant.policy_resource and grant.principal != NETWORK:
+        return grant.policy_resource
+    if not SHARED_SERVICES.match(grant.action):
+        return "every resource (*)"
+    return "every resource (*), also of other accounts,"
 
 
 def _condition_text(grant: Grant) -> str:

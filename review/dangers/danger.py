@@ -14,6 +14,13 @@ REPOSITORY = "repository"
 
 MAX_CHANGES = 8
 """Maximum number of changes in a message, and of its consequences."""
+MAX_PLACES = 20
+"""Maximum number of other endpoints and stages with the same danger."""
+_ENVIRONMENT = re.compile(
+    r"\$\{AWS::(AccountId|Region|Partition)\}|\b\d{12}\b|\b[a-z]{2}(-[a-z]+)+-\d\b"
+)
+"""Account, region and partition, which stages write in different ways."""
+_NUMBER = re.compile(r"\d[\d,.]*")
 MISMATCH = "template and plan differ: "
 """The start of messages that follow from others in most reports."""
 
@@ -181,9 +188,18 @@ class EndpointDangers:
             and not (" -> " in text and text.partition(": ")[2] in message)
             and kinds.setdefault(_kind(text, danger), danger) is danger
         )
-        names = dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers)
-        others = f" (also {named([*names][1:])})" if len(names) > 1 else ""
-        text = joined([message, *([_heading([*texts])] if texts else [])]) + others
+        equal = _kind(message, self.first)
+        names, own_words = dict[str, None](), dict[str, None]()
+        for danger in self.dangers[1:]:
+            name = danger.endpoint or danger.stage
+            if _kind(danger.message, danger) == equal:
+                names[name] = None
+            else:
+                own_words[danger.message] = None
+        names.pop(self.first.endpoint or self.first.stage, None)
+        others = f" (also {named([*names], MAX_PLACES)})" if names else ""
+        messages = [message, *own_words]
+        text = joined([*messages, *([_heading([*texts])] if texts else [])]) + others
         if accepted := self.first.acknowledgement:
             return f"(acknowledged by {accepted.who} until {accepted.until}: {accepted.why}) {text}"
         return f"(advisory) {text}" if self.first.advisory else text
@@ -193,7 +209,8 @@ def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
     """Return dangers grouped across endpoints: the worst first, advice and acknowledged last."""
     groups: dict[tuple[str, str, Acknowledgement | None], list[Danger]] = {}
     for danger in dangers:
-        key = danger.rule, _kind(danger.message, danger), danger.acknowledgement
+        kind = _NUMBER.sub("0", _kind(danger.message, danger))
+        key = danger.rule, kind, danger.acknowledgement
         groups.setdefault(key, []).append(danger)
 
     def order(group: EndpointDangers) -> tuple[bool, bool, int]:
@@ -209,6 +226,7 @@ def _kind(message: str, danger: Danger) -> str:
         message = message.replace(danger.endpoint, "ENDPOINT")
     if danger.stage:
         message = re.sub(rf"\b{re.escape(danger.stage)}\b", "STAGE", message)
+    message = _ENVIRONMENT.sub("HERE", message)
     subject, _, change = message.partition(": ")
     if change.startswith("the condition "):
         return f"{subject.partition(' on ')[0]}: {change}"

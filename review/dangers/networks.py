@@ -55,6 +55,8 @@ def _group_dangers(change: PropertyChange) -> Iterator[tuple[str, str]]:
 def _subnet_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[tuple[str, str]]:
     if change.before and not change.after:
         yield PUBLIC_EXPOSURE, f"the instances leave the private network: {change.text}"
+    elif sorted(map(repr, change.before or ())) == sorted(map(repr, change.after)):
+        return  # in another order
     elif change.before and len(change.after) == 1 < len(change.before):
         if comparison.is_production:
             yield "low_availability", f"the instances are in a single zone: {change.text}"

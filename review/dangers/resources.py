@@ -124,10 +124,11 @@ def exports_in_use(comparison: Comparison) -> Iterator[Danger]:
         }
         if names := [name for name in removed if users[name]]:
             stacks = named(sorted({user for name in names for user in users[name]}))
+            exports = named([format_value({"Fn::ImportValue": name}) for name in names])
             yield Danger(
                 f"{stack}.{digest(' '.join(names))}",
                 f"{stack}: the update fails: {stacks} import exports that it removes: "
-                f"{named(names)}. First deploy a version that keeps them (export_value)",
+                f"{exports}. First deploy a version that keeps them (export_value)",
                 rule="rejected_updates",
             )
 

@@ -605,7 +605,7 @@ def test_changed_export_has_both_values() -> None:
     ("actions", "ending"),
     [
         (["s3:GetObject", "s3:PutObject"], "changed: policies in other words, with equal access"),
-        (["s3:GetObject"], "anyone in the VPC may no longer s3:PutObject on every resource (*)"),
+        (["s3:GetObject"], "s3:PutObject on every resource (*), also of other accounts"),
     ],
 )
 def test_policy_in_other_words_is_told_as_such(actions: list[str], ending: str) -> None:
@@ -636,3 +636,32 @@ def test_templates_that_differ_in_words_only_are_told_as_such() -> None:
     before, after = ({"prod-network": template(account)} for account in ("1", ["1"]))
     (note,) = notes(Comparison("prod", before, after, plan, plan))
     assert note == Note("prod-network", ["in other words, which change no resource"])
+
+
+def test_created_resources_are_told_with_all_their_values() -> None:
+    nested = {"AlarmActions": [{"Ref": "Topic"}, PAGER], "Tags": [{"Key": "a", "Value": "b"}]}
+    new = {f"New{limit}": {**alarm(Threshold=limit, **nested),
+                           "Metadata": {"aws:cdk:path": f"prod-text/New{limit}/Resource"}}
+           for limit in (5, 9)}  # fmt: skip
+    rule = {"Type": "AWS::Events::Rule", "Properties": {
+        "ScheduleExpression": "rate(1 day)", "Targets": [{"Id": "a", "Arn": PAGER}]}}  # fmt: skip
+    _, texts = review(add(**new, Nightly=rule))
+    assert "2 AWS::CloudWatch::Alarm created (MetricName ModelLatency" in texts
+    assert f"AlarmActions Topic and {PAGER}, DatapointsToAlarm 2" in texts
+    assert ": New5 (Threshold 5), New9 (Threshold 9)" in texts
+    assert f"Nightly created (ScheduleExpression rate(1 day), Targets.Arn of a {PAGER})" in texts
+
+
+def test_condition_on_the_caller_is_told_as_such() -> None:
+    def policy(resource: str) -> dict[str, Any]:
+        condition = {"StringEquals": {"aws:PrincipalAccount": "111111111111"}}
+        keys = {"Principal": "*", "Condition": condition}
+        document = {"Statement": [statement("s3:GetObject", resource, **keys)]}
+        properties = {"PolicyDocument": document, "VpcId": "vpc-1"}
+        return {"Gateway": {"Type": "AWS::EC2::VPCEndpoint", "Properties": properties}}
+
+    (danger,) = dangers(compare(policy("arn:aws:s3:::models/*"), policy("*")))
+    assert danger.message.endswith(
+        "s3:GetObject on every resource (*), also of other accounts, if aws:PrincipalAccount "
+        "StringEquals 111111111111 (which is about the caller)"
+    )

@@ -9,7 +9,7 @@ import pytest
 from platform_facts.rules import checked_yaml
 from review.acknowledged import Acknowledgements, read_acknowledgements
 from review.dangers import dangers
-from review.dangers.danger import Danger, merge_explained
+from review.dangers.danger import Danger, group_across_endpoints, merge_explained
 from tests.unit.review.edits import Edit, compare, drop, put
 from tests.unit.review.resources import RESOURCES
 
@@ -112,3 +112,16 @@ def test_difference_from_the_plan_is_a_consequence_of_the_danger_of_its_resource
         ("the alarm is silent", ("Monitoring/Disk",)),
         ("Monitoring/Memory", ()),
     ]
+
+
+def test_danger_of_several_stages_names_all_also_in_other_words() -> None:
+    stages = {
+        "prod": "prod-logs: anyone may read arn:aws:logs:us-east-1:${AWS::AccountId}:prod-*, 90",
+        "dev": "dev-logs: anyone may read arn:aws:logs:eu-central-1:111111111111:dev-*, 90",
+        "test": "test-logs: anyone may read arn:aws:logs:us-east-1:111111111111:test-*, 30",
+    }
+    (group,) = group_across_endpoints(
+        Danger(f"{stage}-logs", message, "public_exposure", stage)
+        for stage, message in stages.items()
+    )
+    assert group.sentence == f"{stages['prod']}; {stages['test']} (also dev-logs)"
