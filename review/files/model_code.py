@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from review.files.changed_code import ChangedFile
-from review.files.python_code import fold, is_literal, literals, parse
+from review.files.python_code import fold, is_literal, last_name, literals, parse
 
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
@@ -239,11 +239,11 @@ def _names_in(value: ast.expr) -> set[str]:
 
 def _called_parameters(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     """Return parameter -> the arguments of all calls; none if something else may call it."""
-    references = Counter(map(_last_name, nodes))
+    references = Counter(map(last_name, nodes))
     calls: dict[str, list[ast.Call]] = {}
     for node in nodes:
         if isinstance(node, ast.Call):
-            calls.setdefault(_last_name(node.func), []).append(node)
+            calls.setdefault(last_name(node.func), []).append(node)
     arguments: dict[str, list[ast.expr]] = {}
     unknown = set[str]()
     for function in nodes:
@@ -263,13 +263,6 @@ def _called_parameters(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
             for name in names:
                 arguments.setdefault(name, []).extend([by_name[name]] if name in by_name else [])
     return {name: values for name, values in arguments.items() if name not in unknown}
-
-
-def _last_name(node: ast.AST) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
 
 
 class _Reader:

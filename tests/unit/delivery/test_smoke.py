@@ -3,9 +3,8 @@
 import json
 import math
 import threading
-from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -30,7 +29,7 @@ class FakeClient:
     With `barrier`, each call waits for another call at the same time.
     """
 
-    def __init__(self, errors: Mapping[str, Exception], barrier: threading.Barrier | None) -> None:
+    def __init__(self, barrier: threading.Barrier | None = None, **errors: Exception) -> None:
         self._errors, self._barrier = errors, barrier
         self.invoked: list[str] = []
 
@@ -47,66 +46,47 @@ class FakeClient:
         return {"Y": np.zeros(1)}
 
 
-@pytest.fixture
-def make_client(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeClient]:
-    def make(*, is_parallel: bool = False, **errors: Exception) -> FakeClient:
-        client = FakeClient(errors, threading.Barrier(2, timeout=60) if is_parallel else None)
-        monkeypatch.setattr(smoke, "_client", lambda *_, **__: client)
-        return client
-
-    return make
-
-
-@pytest.fixture
-def invoke_all(tmp_path: Path) -> Callable[..., SmokeTestResult]:
-    """Return `smoke.invoke_all` with golden files of a, with outputs, and of b, without."""
-    for model, outputs in {"a": OUTPUTS, "b": {}}.items():
-        (tmp_path / model / "tests").mkdir(parents=True)
-        content = json.dumps({"inputs": INPUTS, "outputs": outputs})
-        (tmp_path / model / golden.FILE).write_text(content)
-    session = cast(boto3.Session, SimpleNamespace(client=lambda _: None))
-    return partial(
-        smoke.invoke_all, session=session, stage="prod", models=tmp_path, deadline=math.inf
-    )
+def invoke_all(client: FakeClient, **options: Any) -> SmokeTestResult:
+    """Call `smoke.invoke_all` with golden files of a, with outputs, and of b, without."""
+    with TemporaryDirectory() as models, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(smoke, "_client", lambda *_, **__: client)
+        for model, outputs in {"a": OUTPUTS, "b": {}}.items():
+            path = Path(models, model, golden.FILE)
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps({"inputs": INPUTS, "outputs": outputs}))
+        session = cast(boto3.Session, SimpleNamespace(client=lambda _: None))
+        defaults = {"session": session, "stage": "prod", "deadline": math.inf}
+        return smoke.invoke_all(**{**defaults, **options}, models=Path(models))
 
 
-def test_components_are_invoked_in_parallel(
-    make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
-) -> None:
+def test_components_are_invoked_in_parallel() -> None:
     """Each may take 10 minutes to scale up; all models have half an hour together."""
-    make_client(is_parallel=True, a=EndpointError("no"))
-    result = invoke_all(endpoints={"night": {"a": "1", "b": "1"}}, component_endpoints={"night"})
+    client = FakeClient(threading.Barrier(2, timeout=60), a=EndpointError("no"))
+    endpoints = {"night": {"a": "1", "b": "1"}}
+    result = invoke_all(client, endpoints=endpoints, component_endpoints={"night"})
     assert result == (["prod-night/a 1: no"], [])
 
 
 @pytest.mark.parametrize(
     "code", ["ExpiredTokenException", "AccessDeniedException", "ThrottlingException"]
 )
-def test_error_about_the_caller_is_no_wrong_answer(
-    code: str, make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
-) -> None:
+def test_error_about_the_caller_is_no_wrong_answer(code: str) -> None:
     error = EndpointError("a 1: refused")
     error.__cause__ = ClientError({"Error": {"Code": code, "Message": ""}}, "InvokeEndpoint")
-    make_client(a=error)
     with pytest.raises(EndpointError, match="refused"):
-        invoke_all(endpoints={"text": {"a": "1"}})
+        invoke_all(FakeClient(a=error), endpoints={"text": {"a": "1"}})
 
 
-def test_model_after_the_deadline_is_unfinished(
-    make_client: Callable[..., FakeClient], invoke_all: Callable[..., SmokeTestResult]
-) -> None:
-    make_client()
+def test_model_after_the_deadline_is_unfinished() -> None:
     with pytest.raises(Unfinished, match="everything is deployed, but prod-text/a was not invoked"):
-        invoke_all(endpoints={"text": {"a": "1"}}, deadline=0)
+        invoke_all(FakeClient(), endpoints={"text": {"a": "1"}}, deadline=0)
 
 
 def test_golden_file_decides_whether_a_model_is_invoked_and_compared(
-    make_client: Callable[..., FakeClient],
-    invoke_all: Callable[..., SmokeTestResult],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    client = make_client()
-    result = invoke_all(endpoints={"text": {"a": "1", "b": "2", "no_file": "3"}})
+    client = FakeClient()
+    result = invoke_all(client, endpoints={"text": {"a": "1", "b": "2", "no_file": "3"}})
     assert client.invoked == ["a", "b"]
     assert result.uninvoked_models == ["prod-text/no_file"]
     assert result.wrong_answers == ["prod-text/a 1: Y: expected shape [1, 1], got [1]"]
@@ -114,12 +94,10 @@ def test_golden_file_decides_whether_a_model_is_invoked_and_compared(
 
 
 def test_component_that_loses_its_copies_twice_is_given_up(
-    make_client: Callable[..., FakeClient],
-    invoke_all: Callable[..., SmokeTestResult],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each call finds no copy although copies were started, as on a flapping component."""
-    client = make_client(a=NoCopies("no copy"))
+    client = FakeClient(a=NoCopies("no copy"))
     counts = iter([0, 0, 1, 1, 0, 1, 0])
 
     def describe(*, InferenceComponentName: str) -> Any:  # noqa: N803
@@ -129,6 +107,7 @@ def test_component_that_loses_its_copies_twice_is_given_up(
     sagemaker = SimpleNamespace(describe_inference_component=describe)
     monkeypatch.setattr(smoke, "WAKE_PAUSE_SECONDS", 0)
     result = invoke_all(
+        client,
         endpoints={"night": {"a": "1"}},
         component_endpoints={"night"},
         session=SimpleNamespace(client=lambda _: sagemaker),

@@ -11,7 +11,6 @@ from model_build.export import export_cache
 from model_build.repository import CONFIG, Repository
 from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, ProgressLines, no_engines
 
-WriteFiles = Callable[[Path, dict[str, str]], Path]
 WriteConfigs = Callable[..., Repository]
 
 
@@ -38,7 +37,8 @@ def progress_lines() -> ProgressLines:
     return ProgressLines()
 
 
-def _write_files(folder: Path, files: dict[str, str]) -> Path:
+def write_files(folder: Path, files: dict[str, str]) -> Path:
+    """Write files, given as path -> text, into a folder; return the folder."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,17 +47,11 @@ def _write_files(folder: Path, files: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def write_files() -> WriteFiles:
-    """Function that writes files, given as path -> text, into a folder and returns the folder."""
-    return _write_files
-
-
-@pytest.fixture
 def write_configs(tmp_path: Path) -> WriteConfigs:
     """Function that writes a model repository, given as model -> config.pbtxt, and reads it."""
 
     def write(**configs: str) -> Repository:
-        _write_files(tmp_path, {f"{name}/{CONFIG}": text for name, text in configs.items()})
+        write_files(tmp_path, {f"{name}/{CONFIG}": text for name, text in configs.items()})
         return Repository.read(tmp_path)
 
     return write
@@ -107,7 +101,7 @@ instance_group [ {{ count: 1 kind: KIND_GPU }} ]
 @pytest.fixture
 def doubled(tmp_path: Path) -> Path:
     """Model folder without weights: an ensemble `doubled` of one Python model `double`."""
-    return _write_files(tmp_path / "models" / "doubled", DOUBLED)
+    return write_files(tmp_path / "models" / "doubled", DOUBLED)
 
 
 @pytest.fixture

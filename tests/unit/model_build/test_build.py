@@ -19,7 +19,7 @@ from model_build.export.step import StepContext, StepOutput
 from model_build.formats.onnx import Onnx
 from model_build.manifest import LoadRecord
 from tests.unit.model_build.checks.cases import files
-from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import write_files
 from tests.unit.model_build.fakes import ProgressLines, no_engines
 
 CPU = BuildTarget(release="24.09")
@@ -110,9 +110,7 @@ def test_builds_of_copied_folders_are_identical(doubled: Path, tmp_path: Path) -
     assert _build(doubled) == _build(copy)
 
 
-def test_failed_build_leaves_no_files(
-    doubled: Path, scratch: Path, write_files: WriteFiles
-) -> None:
+def test_failed_build_leaves_no_files(doubled: Path, scratch: Path) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text().replace('"python"', '"onnxruntime"'))
     write_files(
@@ -130,7 +128,7 @@ def test_failed_build_leaves_no_files(
 
 
 def test_broken_repository_is_refused_before_weights_are_fetched(
-    doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
+    doubled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fetch(*arguments: object, **options: object) -> Path:
         pytest.fail("weights were fetched for a repository that cannot be served")
@@ -156,7 +154,7 @@ def test_empty_folders_do_not_change_the_build(doubled: Path) -> None:
 
 
 def test_alternative_is_built_with_its_own_backend(
-    doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
+    doubled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = f"description: x\nalternatives: {{ onnx: {{ double/1/model.onnx: {TO_ONNX} }} }}\n"
     onnx = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})

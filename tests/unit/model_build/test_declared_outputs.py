@@ -1,12 +1,14 @@
 """Comparison of a model's outputs with the outputs in config.pbtxt."""
 
-from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from model_build.declared_outputs import declared_outputs
 from model_build.export.gate import OutputTensor
 from model_build.repository import Repository
+from tests.unit.model_build.conftest import write_files
 
 CONFIG = """\
 backend: "python"
@@ -19,19 +21,12 @@ output [
 Y = OutputTensor("Y", "FP32", (2, 3))
 LABEL = OutputTensor("LABEL", "BYTES", (2, 1))
 
-Problems = Callable[..., list[str]]
 
-
-@pytest.fixture
-def problems(write_configs: Callable[..., Repository]) -> Problems:
-    def check(
-        *outputs: OutputTensor, config: str = CONFIG, backend: str | None = None
-    ) -> list[str]:
-        repository = write_configs(m=config)
+def problems(*outputs: OutputTensor, config: str = CONFIG, backend: str | None = None) -> list[str]:
+    with TemporaryDirectory() as folder:
+        repository = Repository.read(write_files(Path(folder), {"m/config.pbtxt": config}))
         findings = declared_outputs(repository.models["m"], outputs, batch=2, backend=backend)
-        return [str(finding).removeprefix(f"{repository.folder}/") for finding in findings]
-
-    return check
+        return [str(finding).removeprefix(f"{folder}/") for finding in findings]
 
 
 @pytest.mark.parametrize(
@@ -48,34 +43,34 @@ def problems(write_configs: Callable[..., Repository]) -> Problems:
     ids=["as declared", "missing output", "datatype"],
 )  # fmt: skip
 def test_missing_output_and_datatype_are_reported_with_line(
-    problems: Problems, outputs: list[OutputTensor], problem: list[str]
+    outputs: list[OutputTensor], problem: list[str]
 ) -> None:
     assert problems(*outputs) == problem
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 3, 1), (1, 3)])
-def test_shape_is_reported_with_line(problems: Problems, shape: tuple[int, ...]) -> None:
+def test_shape_is_reported_with_line(shape: tuple[int, ...]) -> None:
     assert problems(Y._replace(shape=shape), LABEL) == [
         'm/config.pbtxt:4:36: output "Y" is declared [2, 3] with the batch axis, but the model '
         f"returns {list(shape)}: change dims, or the model [declared_outputs]"
     ]
 
 
-def test_output_of_a_model_file_has_the_reshape_shape(problems: Problems) -> None:
+def test_output_of_a_model_file_has_the_reshape_shape() -> None:
     # With a backend, the outputs are those of the model file, before Triton's reshape to dims.
     reshaped = LABEL._replace(shape=(2,))
     assert problems(Y, reshaped, backend="onnxruntime") == []
     assert len(problems(Y, reshaped)) == 1
 
 
-def test_torchscript_outputs_are_matched_by_position(problems: Problems) -> None:
+def test_torchscript_outputs_are_matched_by_position() -> None:
     config = CONFIG.replace('"Y"', '"OUTPUT__1"').replace('"LABEL"', '"OUTPUT__0"')
     first, second = OutputTensor("label", "BYTES", (2,)), OutputTensor("y", "FP32", (2, 3))
     assert problems(first, second, config=config, backend="pytorch") == []
     assert len(problems(second, first, config=config, backend="pytorch")) == 4
 
 
-def test_fil_removes_axes_of_size_1(problems: Problems) -> None:
+def test_fil_removes_axes_of_size_1() -> None:
     config = 'backend: "fil"\nmax_batch_size: 8\noutput [ { name: "output__0" dims: [ 1 ] } ]\n'
     config = config.replace("dims", "data_type: TYPE_FP32 dims")
     assert problems(OutputTensor("output__0", "FP32", (2,)), config=config) == []

@@ -1,5 +1,6 @@
-from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -24,22 +25,15 @@ files:
   tokenizer/1/site-packages: {{ to: python-packages, requirements: requirements.txt }}
 """
 
-Problems = Callable[[str, str], list[str]]
 
-
-@pytest.fixture
-def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
-    """Function that replaces a part of the recipe and returns the lines of the error."""
-    monkeypatch.chdir(tmp_path)
-
-    def problems_of(old_text: str, new_text: str) -> list[str]:
-        assert old_text in RECIPE
-        (tmp_path / "recipe.yaml").write_text(RECIPE.replace(old_text, new_text, 1))
+def problems(old_text: str, new_text: str) -> list[str]:
+    """Replace a part of the recipe; return the lines of the error."""
+    assert old_text in RECIPE
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("recipe.yaml").write_text(RECIPE.replace(old_text, new_text, 1))
         with pytest.raises(checked_yaml.InvalidFile) as error:
-            _ = ModelSource(tmp_path).recipe
-        return str(error.value).splitlines()
-
-    return problems_of
+            _ = ModelSource(Path(folder)).recipe
+    return str(error.value).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -56,9 +50,7 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
         ("  folder: some_weights/data\n", "", "2: weights.folder: missing: add this key"),
     ],
 )  # fmt: skip
-def test_problem_has_line_and_fix(
-    problems: Problems, old_text: str, new_text: str, problem: str
-) -> None:
+def test_problem_has_line_and_fix(old_text: str, new_text: str, problem: str) -> None:
     assert problems(old_text, new_text) == [f"recipe.yaml:{problem}"]
 
 
@@ -75,7 +67,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize(("old_text", "new_text", "location"), MALFORMED.values(), ids=MALFORMED)
 def test_malformed_value_is_refused_at_its_line(
-    problems: Problems, old_text: str, new_text: str, location: str
+    old_text: str, new_text: str, location: str
 ) -> None:
     (problem,) = problems(old_text, new_text)
     assert problem.startswith(f"recipe.yaml:{location}")
@@ -98,7 +90,7 @@ def test_malformed_value_is_refused_at_its_line(
         "encoder/\u0661/model.onnx",
     ],
 )
-def test_path_outside_a_version_folder_is_refused(problems: Problems, path: str) -> None:
+def test_path_outside_a_version_folder_is_refused(path: str) -> None:
     assert problems("encoder/1/model.onnx", path) == [
         f"recipe.yaml:8: files: {path!r} is not the path of a version file: write "
         "MODEL/VERSION/FILE, for example encoder/1/model.onnx"
@@ -115,9 +107,7 @@ def test_path_outside_a_version_folder_is_refused(problems: Problems, path: str)
          "recipe.yaml:15: files.tokenizer/1/site-packages.requirements"),
     ],
 )  # fmt: skip
-def test_path_outside_its_folder_is_refused(
-    problems: Problems, old_text: str, location: str, path: str
-) -> None:
+def test_path_outside_its_folder_is_refused(old_text: str, location: str, path: str) -> None:
     key = old_text.partition(":")[0]
     assert problems(old_text, f"{key}: {path}") == [
         f"{location}: {path!r} leads out of its folder: write a path below it, without '..'"

@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from model_build.repository import Repository
-from tests.unit.model_build.conftest import WriteConfigs, WriteFiles
+from tests.unit.model_build.conftest import WriteConfigs, write_files
 
 ENSEMBLE = 'platform: "ensemble"'
 PYTHON = 'backend: "python"'
 
 
-def test_folder_with_config_is_a_model(tmp_path: Path, write_files: WriteFiles) -> None:
+def test_folder_with_config_is_a_model(tmp_path: Path) -> None:
     write_files(
         tmp_path,
         {
@@ -26,7 +26,7 @@ def test_folder_with_config_is_a_model(tmp_path: Path, write_files: WriteFiles) 
     assert (model.name, model.directory, model.backend) == ("b", tmp_path / "b", "python")
 
 
-def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: WriteFiles) -> None:
+def test_versions_are_the_numbered_folders(tmp_path: Path) -> None:
     write_files(
         tmp_path,
         {

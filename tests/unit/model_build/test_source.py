@@ -5,7 +5,7 @@ import pytest
 from model_build import ModelNotFound, ModelSource, RepositoryInvalid, checks
 from model_build.recipe import Recipe
 from model_build.source import all_models, find_model
-from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import write_files
 
 ALTERNATIVES = """
 description: Twice a number
@@ -20,7 +20,7 @@ alternatives:
 
 
 @pytest.fixture
-def doubled_with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
+def doubled_with_alternative(doubled: Path) -> Path:
     return write_files(doubled, {"recipe.yaml": ALTERNATIVES, "export.py": ""})
 
 
@@ -56,7 +56,7 @@ def test_find_returns_the_model_of_a_name(doubled_with_alternative: Path) -> Non
         find_model(models, "tripled")
 
 
-def test_find_names_a_folder_that_is_no_model(doubled: Path, write_files: WriteFiles) -> None:
+def test_find_names_a_folder_that_is_no_model(doubled: Path) -> None:
     """It does not suggest another model for a folder that exists."""
     models = doubled.parent
     write_files(models, {"auto/auto/1/model.onnx": "", "double/notes.txt": ""})
@@ -65,8 +65,6 @@ def test_find_names_a_folder_that_is_no_model(doubled: Path, write_files: WriteF
         find_model(models, "double")
 
 
-def test_find_ignores_broken_recipes_of_other_models(
-    doubled: Path, write_files: WriteFiles
-) -> None:
+def test_find_ignores_broken_recipes_of_other_models(doubled: Path) -> None:
     write_files(doubled.parent, {"other/recipe.yaml": "descripton: x\n"})
     assert find_model(doubled.parent, "doubled").name == "doubled"

@@ -19,7 +19,7 @@ from model_build.build import build
 from model_build.publishing import sources
 from model_build.source import ModelFolder, Models
 from platform_facts.rules.checked_yaml import InvalidFile
-from tests.unit.model_build.conftest import MODEL, WriteFiles
+from tests.unit.model_build.conftest import MODEL, write_files
 from tests.unit.model_build.fakes import FakeS3, ProgressLines, no_engines
 
 CONFIG = """
@@ -49,7 +49,7 @@ SOURCE = "source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 }"
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, write_files: WriteFiles) -> Path:
+def fleet(tmp_path: Path) -> Path:
     return write_files(tmp_path / "models" / "fleet", FILES)
 
 
@@ -138,9 +138,7 @@ def test_invalid_table_is_an_error_at_its_line(
     assert str(error.value).startswith(f"fleet/{message}")
 
 
-def test_each_distinct_code_is_checked_once(
-    fleet: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_distinct_code_is_checked_once(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     step = (
         "  score/1/table.bin: { to: onnx, "
         + SOURCE.replace("export.py:f", '"{code}.py:f"')
@@ -168,7 +166,7 @@ def test_each_distinct_code_is_checked_once(
 
 
 def test_build_of_a_row_has_only_its_files_and_its_source_has_its_digest(
-    fleet: Path, s3: FakeS3, tmp_path: Path, write_files: WriteFiles
+    fleet: Path, s3: FakeS3, tmp_path: Path
 ) -> None:
     write_files(fleet, {"score/1/globex.json": "[2]", "tests/test_score.py": ""})
     (fleet / "customers.csv").write_text(

@@ -9,7 +9,7 @@ from model_build.manifest import LoadRecord
 from model_build.progress import Progress
 from model_build.source import ModelFolder
 from model_build.triton_load import MAX_DRAWN_ROWS, load_drawn
-from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import write_files
 from tests.unit.model_build.fakes import ProgressLines
 
 RECIPE = """\
@@ -25,9 +25,7 @@ files:
 """
 
 
-def test_each_code_is_loaded_and_a_few_other_rows(
-    finished_build: Build, tmp_path: Path, write_files: WriteFiles
-) -> None:
+def test_each_code_is_loaded_and_a_few_other_rows(finished_build: Build, tmp_path: Path) -> None:
     rows = "".join(f"r{number},{'a' if number else 'b'}\n" for number in range(100))
     files = {"recipe.yaml": RECIPE, "rows.csv": f"name,code\n{rows}", "weights.txt": ""}
     folder = ModelFolder(write_files(tmp_path / "fleet", files))

@@ -1,15 +1,11 @@
 """Enumerations of the SageMaker API, from botocore."""
 
-from collections.abc import Callable
+from functools import cache
 
-import pytest
 from botocore.loaders import Loader
 
-EnumValues = Callable[[str], set[str]]
 
-
-@pytest.fixture(scope="package")
-def enum_values() -> EnumValues:
-    """Return the function that returns the values of an enumeration by its shape name."""
-    shapes = Loader().load_service_model("sagemaker", "service-2")["shapes"]
-    return lambda shape: set(shapes[shape]["enum"])
+@cache
+def enum_values(shape: str) -> set[str]:
+    """Return the values of an enumeration."""
+    return set(Loader().load_service_model("sagemaker", "service-2")["shapes"][shape]["enum"])

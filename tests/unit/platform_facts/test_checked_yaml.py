@@ -1,6 +1,7 @@
 import re
-from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 import pytest
@@ -71,24 +72,16 @@ class Drawing(Strict):
     shapes: dict[str, Annotated[Circle | Square, Field(discriminator="kind")]] = {}
 
 
-@pytest.fixture
-def problems_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
-    """Return the function that loads a text as drawing.yaml and returns its problems."""
-    monkeypatch.chdir(tmp_path)
-
-    def problems(text: str) -> list[str]:
-        path = tmp_path / "drawing.yaml"
+def problems_of(text: str) -> list[str]:
+    """Load a text as drawing.yaml; return its problems."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        path = Path(folder, "drawing.yaml")
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InvalidFile) as raised:
             load(path, Drawing)
         lines = [str(problem) for problem in raised.value.problems]
         assert str(raised.value) == "\n".join(lines)
-        return lines
-
-    return problems
-
-
-ProblemsOf = Callable[[str], list[str]]
+    return lines
 
 
 def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
@@ -173,9 +166,7 @@ def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
          "7: shapes.box.side: write a side above 0\n8: width: 0 is out of range: write 1 or more"),
     ],
 )  # fmt: skip
-def test_invalid_file_error_has_line_key_and_fix(
-    problems_of: ProblemsOf, text: str, problem: str
-) -> None:
+def test_invalid_file_error_has_line_key_and_fix(text: str, problem: str) -> None:
     assert problems_of(text) == [f"drawing.yaml:{line}" for line in problem.splitlines()]
 
 
@@ -214,7 +205,7 @@ def test_arbitrary_bytes_are_an_error(
         load(path, Drawing)
 
 
-def test_anchors_and_merges_are_resolved(tmp_path: Path, problems_of: ProblemsOf) -> None:
+def test_anchors_and_merges_are_resolved(tmp_path: Path) -> None:
     merged = "title: a\nlabel: &l\n  text: b\nlabels:\n  - *l\n  - <<: *l\n    size: 2\n"
     path = tmp_path / "merged.yaml"
     path.write_text(merged)

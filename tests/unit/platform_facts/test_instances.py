@@ -1,24 +1,21 @@
-import pytest
-
 from platform_facts import Support, gpus, instance_type, instance_types
 from platform_facts._instances import GIB_PER_VCPU
-from tests.unit.platform_facts.conftest import EnumValues
+from tests.unit.platform_facts.conftest import enum_values
 
 WITH_GPU = [row for row in instance_types() if row.gpu]
 
 
-@pytest.fixture
-def api_names(enum_values: EnumValues) -> set[str]:
+def api_names() -> set[str]:
     return enum_values("ProductionVariantInstanceType")
 
 
-def test_every_name_is_valid_in_the_sagemaker_api(api_names: set[str]) -> None:
-    assert {row.name for row in instance_types()} - api_names == set()
+def test_every_name_is_valid_in_the_sagemaker_api() -> None:
+    assert {row.name for row in instance_types()} - api_names() == set()
 
 
-def test_gpu_families_have_every_size(api_names: set[str]) -> None:
+def test_gpu_families_have_every_size() -> None:
     families = {row.family for row in WITH_GPU}
-    assert {name for name in api_names if name.split(".")[1] in families} == {
+    assert {name for name in api_names() if name.split(".")[1] in families} == {
         row.name for row in instance_types() if row.family in families
     }
 

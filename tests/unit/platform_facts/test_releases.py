@@ -4,7 +4,7 @@ import pytest
 from packaging.version import Version
 
 from platform_facts import ComputeCapability, UnknownFact, oldest_release, release, releases
-from tests.unit.platform_facts.conftest import EnumValues
+from tests.unit.platform_facts.conftest import enum_values
 
 AMI_CUDA_VERSIONS = {
     "al2-ami-sagemaker-inference-gpu-2": "12.2",
@@ -16,7 +16,7 @@ AMI_CUDA_VERSIONS = {
 container-nvidia-compliance)."""
 
 
-def test_ami_versions_match_the_sagemaker_api(enum_values: EnumValues) -> None:
+def test_ami_versions_match_the_sagemaker_api() -> None:
     values = enum_values("ProductionVariantInferenceAmiVersion")
     assert AMI_CUDA_VERSIONS.keys() == {name for name in values if "neuron" not in name}
 

@@ -8,7 +8,7 @@ from plan.document import Limits, Plan, PlannedComponent, PlannedEndpoint
 from platform_facts.rules import checked_yaml
 from stages import load_stage
 from stages.plan import StagePlan
-from tests.unit.stages.conftest import Load, Problems
+from tests.unit.stages.conftest import load, problems
 
 STAGE = """\
 region: us-east-1
@@ -34,7 +34,7 @@ endpoints:
 
 
 @pytest.fixture
-def plan(load: Load) -> Plan:
+def plan() -> Plan:
     return StagePlan.of("dev", load(STAGE)).document
 
 
@@ -104,18 +104,18 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
     ],
 )  # fmt: skip
 def test_invalid_component_setting_is_an_error_at_its_line(
-    problems: Problems, old: str, new: str, problem: str
+    old: str, new: str, problem: str
 ) -> None:
     lines = problems(STAGE.replace(old, new, 1))
     assert any(problem in line for line in lines), lines
 
 
-def test_production_components_may_scale_to_zero(load: Load) -> None:
+def test_production_components_may_scale_to_zero() -> None:
     text = STAGE.replace("min: 1, max: 1", "min: 0, max: 2, concurrency: 4")
     assert load(text.replace("endpoints:", PRODUCTION)).production
 
 
-def test_copies_scale_to_zero_with_a_minimum_instance(load: Load) -> None:
+def test_copies_scale_to_zero_with_a_minimum_instance() -> None:
     text = STAGE.replace("us-east-1", "eu-west-3")
     text = text.replace("instances: { min: 0", "instances: { min: 1")
     assert load(text).endpoints["text"].instances

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.stages.conftest import Load, Problems
+from tests.unit.stages.conftest import load, problems
 
 POOL = """\
 region: us-east-1
@@ -15,7 +15,7 @@ endpoints:
 """
 
 
-def test_unconfirmed_region_needs_unconfirmed_pools(load: Load) -> None:
+def test_unconfirmed_region_needs_unconfirmed_pools() -> None:
     text = POOL.replace("us-east-1\n", "eu-west-3\nunconfirmed: [pools]\n")
     assert load(text).endpoints["text"].instance_types
 
@@ -43,8 +43,6 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
         ('"25.09"\n', '"23.05"\n', "instance_types: the InferenceAmiVersion for release 23.05 is"),
     ],
 )  # fmt: skip
-def test_invalid_setting_is_an_error_at_its_key(
-    problems: Problems, old: str, new: str, message: str
-) -> None:
+def test_invalid_setting_is_an_error_at_its_key(old: str, new: str, message: str) -> None:
     assert old in POOL
     assert any(message in line for line in problems(POOL.replace(old, new)))

@@ -12,7 +12,7 @@ from stages.schema.endpoint import EndpointConfig
 from stages.schema.section import Section
 from stages.schema.server import ServerConfig
 from tests.synth.every_stage import EVERY_STAGE, every_stage
-from tests.unit.stages.conftest import Load, Problems
+from tests.unit.stages.conftest import load, problems
 
 VALID = """\
 region: us-east-1
@@ -35,7 +35,7 @@ SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
 ARN = "arn:aws:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
 
 
-def test_defaults_are_those_of_a_trial_stage(load: Load) -> None:
+def test_defaults_are_those_of_a_trial_stage() -> None:
     stage = load(VALID)
     assert stage.account is None
     assert stage.production is False
@@ -45,7 +45,7 @@ def test_defaults_are_those_of_a_trial_stage(load: Load) -> None:
     assert (endpoint.hosting, list(endpoint.variants)) == ("multi-model", ["AllTraffic"])
 
 
-def test_key_of_an_existing_resource_names_the_section(problems: Problems) -> None:
+def test_key_of_an_existing_resource_names_the_section() -> None:
     for key in ("vpc_id", "kms_key_arn", "role"):
         assert problems(f"{VALID}{key}: abc\n") == [
             f"prod.yaml:7: {key}: not supported; write existing: at the top of the file "
@@ -54,7 +54,7 @@ def test_key_of_an_existing_resource_names_the_section(problems: Problems) -> No
 
 
 @pytest.mark.parametrize("key", ["model_bucket", "serverless", "regions"])
-def test_unsupported_key_error_links_to_the_docs(problems: Problems, key: str) -> None:
+def test_unsupported_key_error_links_to_the_docs(key: str) -> None:
     page, heading = "docs/stages.md", "What a stage cannot do"
     assert problems(VALID + f"    {key}: abc\n") == [
         f"prod.yaml:7: endpoints.text.{key}: not supported; {page}, {heading}, has alternatives"
@@ -129,9 +129,7 @@ def _used_keys(value: object) -> Iterator[tuple[str, str]]:
         ),
     ],
 )  # fmt: skip
-def test_invalid_stage_error_has_line_and_fix(
-    problems: Problems, old: str, new: str, message: str
-) -> None:
+def test_invalid_stage_error_has_line_and_fix(old: str, new: str, message: str) -> None:
     lines = problems(VALID.replace(old, new, 1))
     assert lines == [f"prod.yaml:{line}" for line in message.splitlines()]
 
@@ -155,9 +153,7 @@ def test_invalid_stage_error_has_line_and_fix(
         "endpoint name",
     ],
 )
-def test_malformed_value_is_an_error_at_its_line(
-    problems: Problems, old: str, new: str, location: str
-) -> None:
+def test_malformed_value_is_an_error_at_its_line(old: str, new: str, location: str) -> None:
     lines = problems(VALID.replace(old, new, 1))
     assert len(lines) == 1
     assert lines[0].startswith(location)
@@ -234,9 +230,7 @@ def test_malformed_value_is_an_error_at_its_line(
          "image"),
     ],
 )  # fmt: skip
-def test_invalid_setting_is_an_error_at_its_key(
-    problems: Problems, setting: str, message: str
-) -> None:
+def test_invalid_setting_is_an_error_at_its_key(setting: str, message: str) -> None:
     (problem,) = problems(f"{VALID}{setting}\n")
     assert problem.partition(": ")[2].removeprefix("endpoints.text.").startswith(message)
 
@@ -251,7 +245,7 @@ def test_invalid_setting_is_an_error_at_its_key(
     ],
 )
 def test_option_unsupported_by_the_release_is_an_error(
-    problems: Problems, load: Load, release: str, setting: str, since: str | None
+    release: str, setting: str, since: str | None
 ) -> None:
     text = f"{VALID}    {setting}\n".replace("25.09", release)
     if since is None:
@@ -276,7 +270,7 @@ def test_option_unsupported_by_the_release_is_an_error(
     ],
 )
 def test_tensorflow_version_is_one_of_the_release(
-    problems: Problems, load: Load, release: str, setting: str, message: str | None
+    release: str, setting: str, message: str | None
 ) -> None:
     text = f"{VALID}    server: {{ {setting} }}\n".replace("25.09", release)
     if message is None:
@@ -297,9 +291,7 @@ def test_tensorflow_version_is_one_of_the_release(
          "scaling.schedules.night.min_count"),
     ],
 )  # fmt: skip
-def test_production_endpoint_needs_two_instances(
-    problems: Problems, load: Load, settings: str, key: str
-) -> None:
+def test_production_endpoint_needs_two_instances(settings: str, key: str) -> None:
     (problem,) = problems(f"{PRODUCTION}{VALID}    {settings}\n")
     assert problem.partition(": ")[2].startswith(f"endpoints.text.{key}: a production endpoint")
     assert load(f"{PRODUCTION}{VALID}    instance_count: 2\n").production
@@ -316,7 +308,7 @@ def test_production_endpoint_needs_two_instances(
         "https://github.com/octo-org/octo-repo",
     ],
 )
-def test_invalid_delivery_repository_is_an_error(problems: Problems, repository: str) -> None:
+def test_invalid_delivery_repository_is_an_error(repository: str) -> None:
     (problem,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + VALID)
     assert problem.startswith(f"prod.yaml:1: delivery.repository: '{repository}' is not a")
 
@@ -358,14 +350,12 @@ def test_invalid_delivery_repository_is_an_error(problems: Problems, repository:
          "capture_bucket: no endpoint has data_capture: remove it, or write data_capture: {}"),
     ],
 )  # fmt: skip
-def test_invalid_existing_resource_has_its_line(
-    problems: Problems, existing: str, message: str
-) -> None:
+def test_invalid_existing_resource_has_its_line(existing: str, message: str) -> None:
     (problem,) = problems(f'{VALID}account: "111122223333"\nexisting: {{ {existing} }}\n')
     assert problem.startswith(f"prod.yaml:8: existing.{message}")
 
 
-def test_key_and_role_of_two_accounts_need_the_account(load: Load, problems: Problems) -> None:
+def test_key_and_role_of_two_accounts_need_the_account() -> None:
     role = "arn:aws:iam::999988887777:role/teams/serving"
     existing = f"existing: {{ kms_key_arn: {ARN}, execution_role_arn: {role} }}\n"
     assert problems(f"{VALID}{existing}") == [
@@ -375,7 +365,7 @@ def test_key_and_role_of_two_accounts_need_the_account(load: Load, problems: Pro
     assert load(f'{VALID}{existing}account: "999988887777"\n').account == "999988887777"
 
 
-def test_image_of_ones_own_needs_no_image_of_aws(problems: Problems, load: Load) -> None:
+def test_image_of_ones_own_needs_no_image_of_aws() -> None:
     text = VALID.replace("us-east-1", "cn-north-1").replace("25.09", "26.05")
     (problem,) = problems(text)
     assert problem.startswith("prod.yaml:2: release: region cn-north-1 has no SageMaker Triton")

@@ -30,7 +30,8 @@ class Aws:
     request; a call without an answer fails the test. `sent_requests` has the requests in order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path = Path("nowhere")) -> None:
+        self._folder = folder
         self.answers: dict[str, Answer] = {}
         self.sent_requests: list[tuple[str, dict[str, Any]]] = []
         self.session: Any = boto3.Session("key", "secret", region_name=REGION)
@@ -52,6 +53,21 @@ class Aws:
         if model.output_shape is not None:
             validate_parameters(answer, model.output_shape)
         return SimpleNamespace(status_code=200), {**answer, "ResponseMetadata": {}}
+
+    def account(
+        self, *, stage: str = "region: us-east-1\n", plan: Plan | None = None, **stacks: Template
+    ) -> Account:
+        """Return an account of the stage prod with templates of stacks."""
+        tree, assembly = self._folder / "tree", self._folder / "assembly"
+        for folder in (tree / "stages", assembly):
+            folder.mkdir(parents=True, exist_ok=True)
+        (tree / "stages" / "prod.yaml").write_text(stage)
+        for name, content in stacks.items():
+            path = assembly / f"{name.replace('_', '-')}.template.json"
+            path.write_text(json.dumps(content if "Resources" in content else template(content)))
+        if plan:
+            plan.write(assembly)
+        return Account(self.session, CALLER, Checkout(tree), "prod", assembly)
 
     def requests(self, name: str) -> list[dict[str, Any]]:
         """Return the requests of one operation."""
@@ -96,32 +112,8 @@ def quotas(**values: float) -> dict[str, Any]:
 
 
 @pytest.fixture
-def aws() -> Aws:
-    return Aws()
-
-
-MakeAccount = Callable[..., Account]
-
-
-@pytest.fixture
-def make_account(tmp_path: Path, aws: Aws) -> MakeAccount:
-    """Return a function that makes an account of the stage prod with templates of stacks."""
-
-    def make(
-        *, stage: str = "region: us-east-1\n", plan: Plan | None = None, **stacks: dict[str, Any]
-    ) -> Account:
-        tree, assembly = tmp_path / "tree", tmp_path / "assembly"
-        for folder in (tree / "stages", assembly):
-            folder.mkdir(parents=True, exist_ok=True)
-        (tree / "stages" / "prod.yaml").write_text(stage)
-        for name, content in stacks.items():
-            path = assembly / f"{name.replace('_', '-')}.template.json"
-            path.write_text(json.dumps(content if "Resources" in content else template(content)))
-        if plan:
-            plan.write(assembly)
-        return Account(aws.session, CALLER, Checkout(tree), "prod", assembly)
-
-    return make
+def aws(tmp_path: Path) -> Aws:
+    return Aws(tmp_path)
 
 
 def template(content: dict[str, Any]) -> Template:

@@ -8,14 +8,7 @@ import pytest
 
 from delivery.preflight import checks
 from delivery.preflight.account import Verdict
-from tests.unit.delivery.preflight.conftest import (
-    ACCOUNT,
-    Aws,
-    MakeAccount,
-    denied,
-    endpoint_stack,
-    error,
-)
+from tests.unit.delivery.preflight.conftest import ACCOUNT, Aws, denied, endpoint_stack, error
 
 OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
 
@@ -24,10 +17,10 @@ OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
     ("account", "verdicts"), [("", [OK]), (f'"{ACCOUNT}"', [OK]), ('"999988887777"', [REFUSED, OK])]
 )
 def test_caller_is_compared_with_the_stage_account(
-    make_account: MakeAccount, account: str, verdicts: list[Verdict]
+    aws: Aws, account: str, verdicts: list[Verdict]
 ) -> None:
     stage = "region: us-east-1\n" + (f"account: {account}\n" if account else "")
-    findings = list(checks.check_caller(make_account(stage=stage)))
+    findings = list(checks.check_caller(aws.account(stage=stage)))
     assert [finding.verdict for finding in findings] == verdicts
     assert ACCOUNT in findings[0].message
 
@@ -46,23 +39,19 @@ def test_caller_is_compared_with_the_stage_account(
     ],
 )  # fmt: skip
 def test_missing_or_denied_image(
-    make_account: MakeAccount,
-    aws: Aws,
-    answer: dict[str, object] | Exception,
-    verdict: Verdict,
-    text: str,
+    aws: Aws, answer: dict[str, object] | Exception, verdict: Verdict, text: str
 ) -> None:
     aws.answers["ecr.BatchGetImage"] = answer
-    (finding,) = checks.check_images(make_account(prod_text=endpoint_stack()))
+    (finding,) = checks.check_images(aws.account(prod_text=endpoint_stack()))
     assert finding.verdict is verdict
     assert text in finding.message
 
 
-def test_image_of_another_region_or_registry(make_account: MakeAccount) -> None:
+def test_image_of_another_region_or_registry(aws: Aws) -> None:
     other_region = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:25.09-py3"
-    (finding,) = checks.check_images(make_account(prod_text=endpoint_stack(image=other_region)))
+    (finding,) = checks.check_images(aws.account(prod_text=endpoint_stack(image=other_region)))
     assert finding.verdict is REFUSED
-    (finding,) = checks.check_images(make_account(prod_text=endpoint_stack(image="triton")))
+    (finding,) = checks.check_images(aws.account(prod_text=endpoint_stack(image="triton")))
     assert finding.verdict is UNKNOWN
 
 
@@ -87,11 +76,9 @@ def stack(mode: str = "SingleModel") -> dict[str, Any]:
     return {"Model": ("AWS::SageMaker::Model", {"PrimaryContainer": {"Image": OWN, "Mode": mode}})}
 
 
-def test_configuration_of_an_own_image_is_read_by_its_digest(
-    make_account: MakeAccount, aws: Aws
-) -> None:
+def test_configuration_of_an_own_image_is_read_by_its_digest(aws: Aws) -> None:
     own_image(aws, config={"Labels": MANY_MODELS})
-    (finding,) = checks.check_images(make_account(prod_text=stack("MultiModel")))
+    (finding,) = checks.check_images(aws.account(prod_text=stack("MultiModel")))
     assert (finding.verdict, finding.message) == (OK, "exists and can be pulled, for linux/amd64")
     (request,) = aws.requests("ecr.BatchGetImage")
     assert request["imageIds"] == [{"imageDigest": f"sha256:{'0a' * 32}"}]
@@ -117,29 +104,24 @@ def test_configuration_of_an_own_image_is_read_by_its_digest(
     ],
 )  # fmt: skip
 def test_own_image_that_sagemaker_would_not_run(
-    make_account: MakeAccount,
-    aws: Aws,
-    fields: dict[str, Any],
-    mode: str,
-    verdict: Verdict,
-    text: str,
+    aws: Aws, fields: dict[str, Any], mode: str, verdict: Verdict, text: str
 ) -> None:
     own_image(aws, **fields)
-    (finding,) = checks.check_images(make_account(prod_text=stack(mode)))
+    (finding,) = checks.check_images(aws.account(prod_text=stack(mode)))
     assert finding.verdict is verdict
     assert text in finding.message
 
 
-def test_other_account_must_share_its_image(make_account: MakeAccount, aws: Aws) -> None:
+def test_other_account_must_share_its_image(aws: Aws) -> None:
     message = "not authorized because no resource-based policy allows the ecr:BatchGetImage action"
     aws.answers["ecr.BatchGetImage"] = error("AccessDeniedException", message)
-    (finding,) = checks.check_images(make_account(prod_text=stack()))
+    (finding,) = checks.check_images(aws.account(prod_text=stack()))
     assert (finding.verdict, finding.fix) == (
         REFUSED,
         f"allow account {ACCOUNT} to pull, in the repository's policy",
     )
     own_image(aws)
     aws.answers["ecr.GetDownloadUrlForLayer"] = denied("ecr:GetDownloadUrlForLayer")
-    (finding,) = checks.check_images(make_account(prod_text=stack()))
+    (finding,) = checks.check_images(aws.account(prod_text=stack()))
     assert finding.verdict is UNKNOWN
     assert "no permission (ecr:GetDownloadUrlForLayer)" in finding.message

@@ -26,7 +26,7 @@ from delivery.preflight.account import (
 from delivery.preflight.checks import run_checks
 from release.checkout import GitCheckout
 from tests.tritonsm import tritonsm
-from tests.unit.delivery.preflight.conftest import Aws, MakeAccount, denied, error
+from tests.unit.delivery.preflight.conftest import Aws, denied, error
 
 FINDINGS = [
     CheckFinding(Verdict.OK, "a", "exists", check="images"),
@@ -65,14 +65,14 @@ def passing_check(_: Account) -> Iterator[CheckFinding]:
     ],
 )  # fmt: skip
 def test_failed_call_is_unknown_and_the_next_check_runs(
-    make_account: MakeAccount, failure: Exception, message: str
+    aws: Aws, failure: Exception, message: str
 ) -> None:
     def failing_check(_: Account) -> Iterator[CheckFinding]:
         yield refused("first", "does not exist", "correct it")
         raise failure
 
     first, second, third = run_checks(
-        make_account(), {"failing": failing_check, "passing": passing_check}
+        aws.account(), {"failing": failing_check, "passing": passing_check}
     )
     assert (first.subject, first.verdict) == ("first", Verdict.REFUSED)
     assert second == CheckFinding(Verdict.UNKNOWN, "failing", message, check="failing")

@@ -9,7 +9,7 @@ import pytest
 
 from delivery.preflight import existing_resources
 from delivery.preflight.account import Verdict
-from tests.unit.delivery.preflight.conftest import ACCOUNT, Aws, MakeAccount, denied, error
+from tests.unit.delivery.preflight.conftest import ACCOUNT, Aws, denied, error
 
 STAGE = f"""\
 region: us-east-1
@@ -75,9 +75,9 @@ def answers() -> dict[str, Any]:
     }
 
 
-def test_every_named_resource_is_checked_at_its_line(make_account: MakeAccount, aws: Aws) -> None:
+def test_every_named_resource_is_checked_at_its_line(aws: Aws) -> None:
     aws.answers |= answers()
-    findings = list(existing_resources.check(make_account(stage=STAGE)))
+    findings = list(existing_resources.check(aws.account(stage=STAGE)))
     assert {finding.verdict for finding in findings} == {Verdict.OK}
     assert [finding.subject for finding in findings] == [
         f"stages/prod.yaml:{line}: existing.{key}"
@@ -183,14 +183,14 @@ FAULTS: dict[str, tuple[Change, str, str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_fault_is_refused_at_its_line(make_account: MakeAccount, aws: Aws, fault: str) -> None:
+def test_fault_is_refused_at_its_line(aws: Aws, fault: str) -> None:
     change, key, message = FAULTS[fault]
     account = copy.deepcopy(answers())
     change(account)
     aws.answers |= account
     (finding,) = (
         finding
-        for finding in existing_resources.check(make_account(stage=STAGE))
+        for finding in existing_resources.check(aws.account(stage=STAGE))
         if finding.verdict is not Verdict.OK
     )
     assert finding.verdict is Verdict.REFUSED
@@ -210,22 +210,20 @@ NAT = {"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1", "State": "a
     ],
     ids=["NAT gateway", "interface endpoint"],
 )
-def test_other_ways_to_s3_are_accepted(
-    make_account: MakeAccount, aws: Aws, changes: list[Change]
-) -> None:
+def test_other_ways_to_s3_are_accepted(aws: Aws, changes: list[Change]) -> None:
     account = copy.deepcopy(answers())
     for change in changes:
         change(account)
     aws.answers |= account
-    findings = list(existing_resources.check(make_account(stage=STAGE)))
+    findings = list(existing_resources.check(aws.account(stage=STAGE)))
     assert {finding.verdict for finding in findings} == {Verdict.OK}
 
 
-def test_missing_permission_is_unknown(make_account: MakeAccount, aws: Aws) -> None:
+def test_missing_permission_is_unknown(aws: Aws) -> None:
     aws.answers |= answers() | {"iam.GetRole": denied("iam:GetRole")}
     (finding,) = (
         finding
-        for finding in existing_resources.check(make_account(stage=STAGE))
+        for finding in existing_resources.check(aws.account(stage=STAGE))
         if finding.verdict is not Verdict.OK
     )
     assert (finding.verdict, finding.message) == (Verdict.UNKNOWN, "no permission (iam:GetRole)")

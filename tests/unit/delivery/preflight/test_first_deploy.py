@@ -7,7 +7,7 @@ import pytest
 
 from delivery.preflight.account import Account, CheckFinding, Verdict
 from delivery.preflight.checks import check_bootstrap
-from tests.unit.delivery.preflight.conftest import Aws, MakeAccount, error
+from tests.unit.delivery.preflight.conftest import Aws, error
 
 PARAMETER = "/cdk-bootstrap/hnb659fds/version"
 
@@ -24,20 +24,18 @@ def bootstrap(account: Account, *parameters: str) -> list[CheckFinding]:
 
 
 @pytest.mark.parametrize(("version", "verdict"), [("6", Verdict.OK), ("5", Verdict.REFUSED)])
-def test_bootstrap_is_compared_with_the_stacks(
-    make_account: MakeAccount, aws: Aws, version: str, verdict: Verdict
-) -> None:
+def test_bootstrap_is_compared_with_the_stacks(aws: Aws, version: str, verdict: Verdict) -> None:
     aws.answers["ssm.GetParameter"] = {"Parameter": {"Value": version}}
-    (finding,) = bootstrap(make_account(), PARAMETER, PARAMETER)
+    (finding,) = bootstrap(aws.account(), PARAMETER, PARAMETER)
     assert finding.verdict is verdict
     assert aws.requests("ssm.GetParameter") == [{"Name": PARAMETER}]
 
 
-def test_missing_bootstrap_names_its_command(make_account: MakeAccount, aws: Aws) -> None:
+def test_missing_bootstrap_names_its_command(aws: Aws) -> None:
     aws.answers["ssm.GetParameter"] = error("ParameterNotFound")
-    (finding,) = bootstrap(make_account(), "/cdk-bootstrap/team1/version")
+    (finding,) = bootstrap(aws.account(), "/cdk-bootstrap/team1/version")
     assert finding.verdict is Verdict.REFUSED
     command = "cdk bootstrap aws://111122223333/us-east-1"
     assert finding.fix == f"{command} --qualifier team1 --toolkit-stack-name CDKToolkit-team1"
-    (finding,) = bootstrap(make_account(), PARAMETER)
+    (finding,) = bootstrap(aws.account(), PARAMETER)
     assert finding.fix == command

@@ -7,13 +7,7 @@ import pytest
 from delivery.preflight.account import Account, CheckFinding, Verdict
 from delivery.preflight.quotas import check_instances
 from plan.document import Limits, PlannedPool
-from tests.unit.delivery.preflight.conftest import (
-    Aws,
-    MakeAccount,
-    error,
-    quotas,
-    run_endpoints,
-)
+from tests.unit.delivery.preflight.conftest import Aws, error, quotas, run_endpoints
 from tests.unit.plan.plans import make_endpoint, make_plan, make_variant
 
 OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
@@ -48,9 +42,9 @@ def instance_findings(aws: Aws, account: Account, **values: float) -> dict[str, 
     return {finding.subject: finding for finding in check_instances(account)}
 
 
-def test_new_endpoint_needs_its_instances(make_account: MakeAccount, aws: Aws) -> None:
+def test_new_endpoint_needs_its_instances(aws: Aws) -> None:
     run_endpoints(aws, other_team=("ml.g5.xlarge", 3))
-    account = make_account(plan=endpoint(count=2, max_capacity=10))
+    account = aws.account(plan=endpoint(count=2, max_capacity=10))
     finding = instance_findings(aws, account, **{G5: 4})[G5]
     assert finding.verdict is REFUSED
     assert finding.message == (
@@ -59,19 +53,19 @@ def test_new_endpoint_needs_its_instances(make_account: MakeAccount, aws: Aws) -
     assert finding.fix.endswith("--quota-code L-0 --desired-value 13")
 
 
-def test_all_instances_count_for_each_type_of_a_pool(make_account: MakeAccount, aws: Aws) -> None:
+def test_all_instances_count_for_each_type_of_a_pool(aws: Aws) -> None:
     run_endpoints(aws)
     plan = endpoint(count=2, max_capacity=4, types=("ml.g6.xlarge", "ml.g5.xlarge"))
-    findings = instance_findings(aws, make_account(plan=plan))
+    findings = instance_findings(aws, aws.account(plan=plan))
     assert findings.keys() == {G5, G6, ALL}
     for finding in findings.values():
         assert finding.message.endswith("starts 2, updates and scaling up to 4 in all")
 
 
-def test_running_endpoint_is_not_refused(make_account: MakeAccount, aws: Aws) -> None:
+def test_running_endpoint_is_not_refused(aws: Aws) -> None:
     """SageMaker refuses an update beyond the quota, and then changes nothing."""
     run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
-    finding = instance_findings(aws, make_account(plan=endpoint()), **{G5: 1})[G5]
+    finding = instance_findings(aws, aws.account(plan=endpoint()), **{G5: 1})[G5]
     assert finding.verdict is OK
     assert "7 run, this deploy starts 0, updates and scaling up to 14 in all" in finding.message
     assert finding.fix.endswith("--desired-value 14")
@@ -90,7 +84,6 @@ def test_running_endpoint_is_not_refused(make_account: MakeAccount, aws: Aws) ->
     ids=["below the need", "below the maximum", "all types", "AWS default", "missing quota"],
 )
 def test_quotas_are_compared_with_the_need(
-    make_account: MakeAccount,
     aws: Aws,
     applied: dict[str, float],
     default: dict[str, float],
@@ -99,7 +92,7 @@ def test_quotas_are_compared_with_the_need(
 ) -> None:
     run_endpoints(aws)
     set_quotas(aws, applied, default)
-    account = make_account(plan=endpoint(count=2, max_capacity=6))
+    account = aws.account(plan=endpoint(count=2, max_capacity=6))
     findings = {finding.subject: finding for finding in check_instances(account)}
     assert (findings[G5].verdict, findings[ALL].verdict) == verdicts
     command = (
@@ -109,9 +102,7 @@ def test_quotas_are_compared_with_the_need(
     assert findings[G5].fix == (command if desired else "")
 
 
-def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
-    make_account: MakeAccount, aws: Aws
-) -> None:
+def test_instances_of_failed_or_deleted_endpoints_are_not_counted(aws: Aws) -> None:
     run_endpoints(
         aws, failed=("ml.g5.xlarge", 3), deleted=("ml.g5.xlarge", 4), no_config=("ml.g5.xlarge", 5)
     )
@@ -134,6 +125,6 @@ def test_instances_of_failed_or_deleted_endpoints_are_not_counted(
     aws.answers["sagemaker.DescribeEndpoint"] = describe_endpoint
     aws.answers["sagemaker.DescribeEndpointConfig"] = describe_config
     set_quotas(aws, {G5: 9, ALL: 9})
-    findings = list(check_instances(make_account(plan=endpoint(count=1))))
+    findings = list(check_instances(aws.account(plan=endpoint(count=1))))
     assert "0 run" in findings[1].message
     assert [finding.subject for finding in findings if finding.verdict is UNKNOWN] == ["no-config"]

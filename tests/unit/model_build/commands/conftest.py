@@ -5,7 +5,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -153,42 +153,26 @@ def make_items(
     ]
 
 
-Succeed = Callable[..., str]
-Data = Callable[..., Any]
-Fail = Callable[..., str]
-
-
-@pytest.fixture
-def succeed(capsys: pytest.CaptureFixture[str]) -> Succeed:
-    """Function that runs a command, which must succeed, and returns its stdout."""
-
-    def run(*arguments: str | Path) -> str:
+def succeed(*arguments: str | Path) -> str:
+    """Run a command, which must succeed; return its stdout."""
+    with contextlib.redirect_stdout(io.StringIO()) as output:
         assert main([str(argument) for argument in arguments]) == 0
-        return capsys.readouterr().out
-
-    return run
+    return output.getvalue()
 
 
-@pytest.fixture
-def run_json(succeed: Succeed) -> Data:
-    """Function that runs a command with --json and returns the parsed output."""
-
-    def run(*arguments: str | Path) -> Any:
-        return json.loads(succeed(*arguments, "--json"))
-
-    return run
+def run_json(*arguments: str | Path) -> Any:
+    """Run a command with --json; return the parsed output."""
+    return json.loads(succeed(*arguments, "--json"))
 
 
-@pytest.fixture
-def fail(capsys: pytest.CaptureFixture[str]) -> Fail:
-    """Function that runs a command, which must exit with `code`, and returns its error message."""
-
-    def run(*arguments: str | Path, code: int = 1) -> str:
-        exit_code = 2  # of argparse, which raises SystemExit
-        with contextlib.suppress(SystemExit):
-            exit_code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert (exit_code, captured.out) == (code, "")
-        return captured.err.partition("error: ")[2].rstrip("\n")
-
-    return run
+def fail(*arguments: str | Path, code: int = 1) -> str:
+    """Run a command, which must exit with `code`; return its error message."""
+    exit_code = 2  # of argparse, which raises SystemExit
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as output,
+        contextlib.redirect_stderr(io.StringIO()) as errors,
+        contextlib.suppress(SystemExit),
+    ):
+        exit_code = main([str(argument) for argument in arguments])
+    assert (exit_code, output.getvalue()) == (code, "")
+    return errors.getvalue().partition("error: ")[2].rstrip("\n")

@@ -6,14 +6,14 @@ import pytest
 
 from model_build import compute_digest
 from model_build.__main__ import main
-from tests.unit.model_build.commands.conftest import NO_LOAD, Fail, Succeed
-from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.commands.conftest import NO_LOAD, fail, succeed
+from tests.unit.model_build.conftest import write_files
 
 TARGET = ("--target", "cpu-24.09", *NO_LOAD)
 
 
 @pytest.fixture
-def doubled_with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
+def doubled_with_alternative(doubled: Path) -> Path:
     """`doubled` with an alternative `onnx` that copies another file and runs a failing export."""
     return write_files(
         doubled,
@@ -50,15 +50,13 @@ def test_build_writes_archive_and_manifest_to_the_output_folder(
     assert f"packing {to}/{name}.tar.gz\n" in captured.err
 
 
-def test_alternative_is_selected_by_path(
-    doubled_with_alternative: Path, tmp_path: Path, fail: Fail, succeed: Succeed
-) -> None:
+def test_alternative_is_selected_by_path(doubled_with_alternative: Path, tmp_path: Path) -> None:
     to = ("--output", tmp_path / "out")
     message = "failed: ValueError: alternative onnx"
     assert message in fail("build", f"{doubled_with_alternative}-onnx", *TARGET, *to)
     succeed("build", doubled_with_alternative, *TARGET, *to)
 
 
-def test_output_that_cannot_be_made_is_one_line(doubled: Path, fail: Fail) -> None:
+def test_output_that_cannot_be_made_is_one_line(doubled: Path) -> None:
     message = fail("build", doubled, *TARGET, "--output", "/dev/null/x")
     assert message == "--output /dev/null/x: Not a directory: write a folder that you may write to"

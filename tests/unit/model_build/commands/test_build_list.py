@@ -9,11 +9,11 @@ from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import (
     NO_LOAD,
     PREFIX,
-    Data,
-    Fail,
     FakeAws,
+    fail,
     make_item,
     make_items,
+    run_json,
     store_list,
 )
 
@@ -24,7 +24,7 @@ def three(doubled: Path) -> list[Path]:
     return [doubled, *(copytree(doubled, doubled.with_name(name)) for name in ("twice", "again"))]
 
 
-def test_archives_are_built_once(aws: FakeAws, three: list[Path], run_json: Data) -> None:
+def test_archives_are_built_once(aws: FakeAws, three: list[Path]) -> None:
     items = make_items(aws, *three)
     arguments = store_list(aws, items)
     assert run_json(*arguments, *NO_LOAD) == {"built": sorted(item.key for item in items)}
@@ -85,7 +85,7 @@ def test_error_of_this_program_is_one_of_the_model(
     ],
 )
 def test_wrong_list_or_line_is_an_error(
-    option: str, value: str, code: int, message: str, aws: FakeAws, three: list[Path], fail: Fail
+    option: str, value: str, code: int, message: str, aws: FakeAws, three: list[Path]
 ) -> None:
     arguments = store_list(aws, [make_item(aws, three[0])])
     arguments[arguments.index(option) + 1] = value

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from model_build.__main__ import main
-from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import write_files
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +67,7 @@ def test_only_strict_fails_for_warnings(doubled: Path, capsys: pytest.CaptureFix
 
 
 def test_parse_errors_do_not_hide_other_findings(
-    misnamed_models: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
+    misnamed_models: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_files(
         Path("models"),
@@ -94,9 +94,7 @@ def test_parse_errors_do_not_hide_other_findings(
     ]
 
 
-def test_no_folder_is_skipped_silently(
-    doubled: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_folder_is_skipped_silently(doubled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_files(
         doubled.parent,
         {

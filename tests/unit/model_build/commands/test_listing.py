@@ -4,13 +4,11 @@ import pytest
 
 from model_build import ModelSource
 from model_build.__main__ import main
-from tests.unit.model_build.commands.conftest import Succeed
-from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.commands.conftest import succeed
+from tests.unit.model_build.conftest import write_files
 
 
-def test_alternatives_and_models_without_a_recipe_are_listed(
-    doubled: Path, write_files: WriteFiles, succeed: Succeed
-) -> None:
+def test_alternatives_and_models_without_a_recipe_are_listed(doubled: Path) -> None:
     write_files(
         doubled,
         {
@@ -37,7 +35,7 @@ def test_alternatives_and_models_without_a_recipe_are_listed(
 
 
 def test_broken_models_are_named_and_the_others_listed(
-    doubled: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
+    doubled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_files(
         doubled.parent,

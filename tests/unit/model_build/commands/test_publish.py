@@ -11,22 +11,20 @@ from tests.unit.model_build.commands.conftest import (
     ENDPOINT,
     NO_LOAD,
     PREFIX,
-    Data,
-    Fail,
     FakeAws,
-    Succeed,
+    fail,
     make_item,
+    run_json,
     store_list,
+    succeed,
 )
-from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import write_files
 from tests.unit.model_build.fakes import client_error
 
 GPU_PREFIX = "text/cuda-25.09-sm86/"
 
 
-def test_model_is_built_for_the_endpoint_and_made_current(
-    doubled: Path, aws: FakeAws, succeed: Succeed
-) -> None:
+def test_model_is_built_for_the_endpoint_and_made_current(doubled: Path, aws: FakeAws) -> None:
     version = compute_digest(doubled)[:12]
     assert succeed("publish", *NO_LOAD, *ENDPOINT, doubled) == f"doubled is now {version}\n"
     key = f"{PREFIX}published/doubled-{version}"
@@ -45,7 +43,7 @@ def test_model_is_built_for_the_endpoint_and_made_current(
     }
 
 
-def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> None:
+def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
     message = fail("publish", *NO_LOAD, *ENDPOINT, doubled)
@@ -53,9 +51,7 @@ def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> 
     assert aws.archives == set()
 
 
-def test_backend_that_the_image_lacks_is_refused(
-    doubled: Path, aws: FakeAws, fail: Fail, succeed: Succeed
-) -> None:
+def test_backend_that_the_image_lacks_is_refused(doubled: Path, aws: FakeAws) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text().replace('"python"', '"tokens"'))
     message = fail("publish", *NO_LOAD, *ENDPOINT, doubled)
@@ -65,9 +61,7 @@ def test_backend_that_the_image_lacks_is_refused(
     succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
 
 
-def test_archive_that_every_prefix_has_is_reused(
-    doubled: Path, aws: FakeAws, succeed: Succeed
-) -> None:
+def test_archive_that_every_prefix_has_is_reused(doubled: Path, aws: FakeAws) -> None:
     prefixes = [PREFIX, "text/cpu-25.09/"]
     name = f"doubled-{compute_digest(doubled)[:12]}.tar.gz"
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
@@ -82,7 +76,7 @@ def test_archive_that_every_prefix_has_is_reused(
     assert {key: aws.s3.objects[key] for key in aws.archives} == objects_before
 
 
-def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws, succeed: Succeed) -> None:
+def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws) -> None:
     prefixes = [PREFIX, GPU_PREFIX]
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
@@ -91,9 +85,7 @@ def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws, succeed
         assert json.loads(aws.s3.objects[key]["Body"])["target"]["processor"] == processor
 
 
-def test_catalog_is_not_changed_before_every_upload(
-    doubled: Path, aws: FakeAws, fail: Fail
-) -> None:
+def test_catalog_is_not_changed_before_every_upload(doubled: Path, aws: FakeAws) -> None:
     def refuse(request: dict[str, Any]) -> None:
         if "cuda" in request["Key"]:
             raise client_error("PutObject", "AccessDenied")
@@ -115,7 +107,7 @@ def test_catalog_is_not_changed_before_every_upload(
     ],
 )  # fmt: skip
 def test_update_during_the_build_leaves_the_catalog(
-    doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
+    doubled: Path, aws: FakeAws, start_update: Callable[[FakeAws], None], message: str
 ) -> None:
     aws.s3.hooks["PutObject"] = lambda _: start_update(aws)
     assert message in fail("publish", *NO_LOAD, *ENDPOINT, doubled)
@@ -123,7 +115,7 @@ def test_update_during_the_build_leaves_the_catalog(
 
 
 @pytest.fixture
-def fleet(doubled: Path, write_files: WriteFiles) -> Path:
+def fleet(doubled: Path) -> Path:
     """A table of three rows, which are models with the files of `doubled`."""
     names = ("acme", "globex", "initech")
     files = {f"weights/{name}.txt": name for name in names}
@@ -136,7 +128,7 @@ def fleet(doubled: Path, write_files: WriteFiles) -> Path:
 
 
 def test_interrupted_run_over_a_table_continues(
-    fleet: Path, aws: FakeAws, run_json: Data, capsys: pytest.CaptureFixture[str]
+    fleet: Path, aws: FakeAws, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         if "globex" in request["Key"]:

@@ -7,18 +7,16 @@ from tests.unit.model_build.commands.conftest import (
     ENDPOINT,
     PREFIX,
     VERSIONS,
-    Data,
-    Fail,
     FakeAws,
-    Succeed,
+    fail,
+    run_json,
+    succeed,
 )
 
 OLD, _, NEW = VERSIONS
 
 
-def test_only_archive_and_manifest_of_the_version_are_deleted(
-    deployed_minilm: FakeAws, run_json: Data
-) -> None:
+def test_only_archive_and_manifest_of_the_version_are_deleted(deployed_minilm: FakeAws) -> None:
     deployed_minilm.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"another model"}
     key, objects_before = f"{PREFIX}minilm-{OLD}", deployed_minilm.archives
     assert run_json("retire", *ENDPOINT, "minilm", OLD) == [
@@ -28,7 +26,7 @@ def test_only_archive_and_manifest_of_the_version_are_deleted(
     assert deployed_minilm.archives == objects_before - {f"{key}.json", f"{key}.tar.gz"}
 
 
-def test_unused_engine_is_deleted(deployed_minilm: FakeAws, run_json: Data) -> None:
+def test_unused_engine_is_deleted(deployed_minilm: FakeAws) -> None:
     for version, jobs in {OLD: ["shared", "own"], NEW: ["shared"]}.items():
         engines = {f"{job}/1/model.plan": {"job": job} for job in jobs}
         body = json.dumps({"engines": engines}).encode()
@@ -44,9 +42,7 @@ def test_unused_engine_is_deleted(deployed_minilm: FakeAws, run_json: Data) -> N
     assert "engines/shared/result.json" in deployed_minilm.s3.objects
 
 
-def test_manifest_is_deleted_before_the_archive(
-    deployed_minilm: FakeAws, fail: Fail, succeed: Succeed
-) -> None:
+def test_manifest_is_deleted_before_the_archive(deployed_minilm: FakeAws) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         if request["Key"].endswith(".tar.gz"):
             raise KeyboardInterrupt
@@ -62,7 +58,7 @@ def test_manifest_is_deleted_before_the_archive(
 
 @pytest.mark.parametrize("is_current", [True, False])
 def test_published_archive_is_retired_unless_current(
-    deployed_minilm: FakeAws, run_json: Data, fail: Fail, *, is_current: bool
+    deployed_minilm: FakeAws, *, is_current: bool
 ) -> None:
     archive = f"published/minilm-{OLD}.tar.gz"
     deployed_minilm.s3.objects[PREFIX + archive] = {"Body": b""}
@@ -75,7 +71,7 @@ def test_published_archive_is_retired_unless_current(
     assert (PREFIX + archive in deployed_minilm.s3.objects) == is_current
 
 
-def test_archive_of_another_catalog_entry_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
+def test_archive_of_another_catalog_entry_is_refused(deployed_minilm: FakeAws) -> None:
     entry = deployed_minilm.catalog("minilm") | {"target_model": f"minilm-{OLD}.tar.gz"}
     deployed_minilm.put(entry | {"model": "other"})
     assert f"the catalog names minilm-{OLD}.tar.gz for other" in fail(
@@ -83,7 +79,7 @@ def test_archive_of_another_catalog_entry_is_refused(deployed_minilm: FakeAws, f
     )
 
 
-def test_source_is_deleted_with_its_last_archive(deployed_minilm: FakeAws, run_json: Data) -> None:
+def test_source_is_deleted_with_its_last_archive(deployed_minilm: FakeAws) -> None:
     gpu_prefix = "text/cuda-25.09-sm86/"
     for prefix, version in ((PREFIX, OLD), (gpu_prefix, OLD), (PREFIX, NEW)):
         body = json.dumps({"digest": version, "source": {"model": "minilm"}}).encode()

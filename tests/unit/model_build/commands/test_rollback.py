@@ -2,18 +2,12 @@ import pytest
 
 from model_build.commands.rollback import predecessors_and_current
 from plan.catalog import Cause, Revision
-from tests.unit.model_build.commands.conftest import (
-    ENDPOINT,
-    PREFIX,
-    VERSIONS,
-    Fail,
-    FakeAws,
-)
+from tests.unit.model_build.commands.conftest import ENDPOINT, PREFIX, VERSIONS, FakeAws, fail
 
 ONE, TWO, THREE = VERSIONS
 
 
-def test_version_missing_for_a_variant_is_refused(deployed_minilm: FakeAws, fail: Fail) -> None:
+def test_version_missing_for_a_variant_is_refused(deployed_minilm: FakeAws) -> None:
     deployed_minilm.sagemaker.host(
         "dev-text", f"s3://bucket/{PREFIX}", "s3://bucket/text/cuda-25.09-sm86/"
     )
@@ -22,7 +16,7 @@ def test_version_missing_for_a_variant_is_refused(deployed_minilm: FakeAws, fail
 
 
 def test_entry_that_changes_during_a_rollback_is_not_overwritten(
-    deployed_minilm: FakeAws, fail: Fail, monkeypatch: pytest.MonkeyPatch
+    deployed_minilm: FakeAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = deployed_minilm.sts.get_caller_identity
 
@@ -64,7 +58,7 @@ def test_rolled_back_versions_are_not_predecessors(history: str, expected: str) 
     assert [version.version for version in versions] == expected.split()
 
 
-def test_unknown_model_error_lists_the_known_ones(deployed_minilm: FakeAws, fail: Fail) -> None:
+def test_unknown_model_error_lists_the_known_ones(deployed_minilm: FakeAws) -> None:
     deployed_minilm.deploy("bert", ONE)
     assert fail("rollback", *ENDPOINT, "minlm") == (
         "no model minlm in triton-catalog-dev/text: there are bert, minilm"

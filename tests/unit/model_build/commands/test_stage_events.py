@@ -7,7 +7,7 @@ import pytest
 
 from plan import stage_record
 from plan.stage_record import Event
-from tests.unit.model_build.commands.conftest import ENDPOINT, VERSIONS, Data, Fail, FakeAws
+from tests.unit.model_build.commands.conftest import ENDPOINT, VERSIONS, FakeAws, fail, run_json
 
 _, OLD, NEW = VERSIONS
 COMMANDS = [("rollback", "minilm"), ("retire", "minilm", OLD)]
@@ -25,7 +25,7 @@ def write_delivery(aws: FakeAws, result: str, *, age: timedelta = timedelta()) -
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda value: value[0])
 def test_command_during_a_delivery_is_refused(
-    command: tuple[str, ...], deployed_minilm: FakeAws, fail: Fail
+    command: tuple[str, ...], deployed_minilm: FakeAws
 ) -> None:
     write_delivery(deployed_minilm, "started")
     message = fail(command[0], *ENDPOINT, *command[1:])
@@ -36,7 +36,7 @@ def test_command_during_a_delivery_is_refused(
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("publish",)], ids=lambda command: command[0])
 def test_endpoint_of_components_is_refused(
-    command: tuple[str, ...], doubled: Path, aws: FakeAws, fail: Fail
+    command: tuple[str, ...], doubled: Path, aws: FakeAws
 ) -> None:
     # The name of this endpoint differs from its stack, and it has no archive prefix.
     name = "dev-text-g5-xlarge"
@@ -50,7 +50,7 @@ def test_endpoint_of_components_is_refused(
     assert (aws.writes, aws.archives) == ([], set())
 
 
-def test_rollback_to_another_hosting_mode_is_refused(aws: FakeAws, fail: Fail) -> None:
+def test_rollback_to_another_hosting_mode_is_refused(aws: FakeAws) -> None:
     entry = {"endpoint": "dev-text-g5-xlarge", "model": "minilm", "target_model": None}
     aws.put({**entry, "version": OLD})
     aws.deploy("minilm", NEW)
@@ -59,17 +59,17 @@ def test_rollback_to_another_hosting_mode_is_refused(aws: FakeAws, fail: Fail) -
     assert aws.writes == []
 
 
-def test_killed_delivery_can_be_ignored(deployed_minilm: FakeAws, run_json: Data) -> None:
+def test_killed_delivery_can_be_ignored(deployed_minilm: FakeAws) -> None:
     write_delivery(deployed_minilm, "started")
     assert run_json("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
 
 
-def test_killed_delivery_expires(deployed_minilm: FakeAws, run_json: Data) -> None:
+def test_killed_delivery_expires(deployed_minilm: FakeAws) -> None:
     write_delivery(deployed_minilm, "started", age=stage_record.MAX_DURATION)
     assert run_json("rollback", *ENDPOINT, "minilm")["version"] == OLD
 
 
-def test_each_change_is_recorded_as_an_event(deployed_minilm: FakeAws, run_json: Data) -> None:
+def test_each_change_is_recorded_as_an_event(deployed_minilm: FakeAws) -> None:
     run_json("rollback", *ENDPOINT, "minilm")
     run_json("retire", *ENDPOINT, "minilm", NEW)
     events = deployed_minilm.events
@@ -82,7 +82,7 @@ def test_each_change_is_recorded_as_an_event(deployed_minilm: FakeAws, run_json:
 
 @pytest.mark.parametrize("result", ["delivered", "wrong"])
 def test_version_of_a_delivered_release_is_not_retired(
-    result: str, deployed_minilm: FakeAws, fail: Fail
+    result: str, deployed_minilm: FakeAws
 ) -> None:
     write_delivery(deployed_minilm, result)
     message = fail("retire", *ENDPOINT, "minilm", OLD)
@@ -90,7 +90,7 @@ def test_version_of_a_delivered_release_is_not_retired(
     assert f"{OLD} of text/minilm, and dev may be rolled back to it" in message
 
 
-def test_version_of_a_failed_delivery_is_retired(deployed_minilm: FakeAws, run_json: Data) -> None:
+def test_version_of_a_failed_delivery_is_retired(deployed_minilm: FakeAws) -> None:
     write_delivery(deployed_minilm, "failed")
     run_json("retire", *ENDPOINT, "minilm", OLD)
     assert [event.action for event in deployed_minilm.events] == ["retire", "deliver"]

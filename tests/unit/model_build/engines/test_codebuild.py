@@ -14,11 +14,7 @@ from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from tests.unit.model_build.engines.conftest import write_result
-from tests.unit.model_build.engines.fake_codebuild import (
-    PULL_FAILED,
-    FakeCodeBuild,
-    pause_steps,
-)
+from tests.unit.model_build.engines.fake_codebuild import PULL_FAILED, FakeCodeBuild, pause_steps
 from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 MIRROR = {"25.09": "mirror@sha256:0"}

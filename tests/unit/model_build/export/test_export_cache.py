@@ -13,7 +13,7 @@ from model_build.export.gate import GateReport, OutputTensor
 from model_build.export.step import GateReports, StepContext
 from model_build.formats.onnx import Onnx
 from model_build.recipe_values import Gate
-from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import write_files
 from tests.unit.model_build.fakes import step_context
 
 Export = Callable[..., bool]
@@ -36,7 +36,7 @@ OTHER_FILES = ["recipe.yaml", "m/config.pbtxt", "m/1/model.py", "tests/golden.js
 
 
 @pytest.fixture
-def model(tmp_path: Path, write_files: WriteFiles) -> Path:
+def model(tmp_path: Path) -> Path:
     return write_files(tmp_path / "model", dict.fromkeys(["export.py", *OTHER_FILES], "first"))
 
 
