@@ -27,8 +27,8 @@ _BATCHED_SCALAR = "dims: [ 1 ] reshape { shape: [ ] }"
 
 
 _PICKLE = (
-    "is a pickle, which Python code loads: tritonsm new model NAME --kind python, and load the file "
-    "in initialize() of its model.py (docs/models.md, Pickles)"
+    "is a pickle, which Python code loads: tritonsm new model NAME --kind python, and load the "
+    "file in initialize() of its model.py (docs/models.md, Pickles)"
 )
 _OTHER_FILES = {
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), _PICKLE),
