@@ -49,12 +49,6 @@ def add_to(commands: Commands) -> None:
         help="factor by which AWS's waits and periods are shortened; default: 60",
     )
     up.add_argument(
-        "--quota",
-        metavar="NAME=N",
-        action="append",
-        help='a quota of the account, such as "ml.m5.xlarge for endpoint usage=1"; repeatable',
-    )
-    up.add_argument(
         "--capacity",
         metavar="TYPE=N",
         action="append",
@@ -98,13 +92,8 @@ def _up(options: argparse.Namespace) -> None:
     }.items():
         if value is not None:
             os.environ[name] = value
-    repeatable = {
-        settings.QUOTAS: ("--quota", options.quota),
-        settings.CAPACITY: ("--capacity", options.capacity),
-    }
-    for name, (option, texts) in repeatable.items():
-        if texts:
-            os.environ[name] = json.dumps(dict(_parse_count(option, text) for text in texts))
+    if options.capacity:
+        os.environ[settings.CAPACITY] = json.dumps(dict(map(_parse_capacity, options.capacity)))
     max_processes = settings.max_processes()
     if quotas := configured_quotas():
         AccountQuotas(quotas)  # like `speed`, raises configuration errors before a process starts
@@ -115,10 +104,10 @@ def _up(options: argparse.Namespace) -> None:
     print(f"at most {max_processes} processes per variant represent its instances")
 
 
-def _parse_count(option: str, text: str) -> tuple[str, int]:
+def _parse_capacity(text: str) -> tuple[str, int]:
     name, _, value = text.rpartition("=")
     if not name or not value.isdecimal():
-        raise LocalSageMakerError(f"{option} {text!r}: expected NAME=N, with N a whole number")
+        raise LocalSageMakerError(f"--capacity {text!r}: expected TYPE=N, with N a whole number")
     return name, int(value)
 
 

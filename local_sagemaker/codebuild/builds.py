@@ -7,7 +7,6 @@ import signal
 import subprocess
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -39,7 +38,6 @@ TOKEN_SECONDS = 300
 """Validity of an idempotencyToken in seconds (guide, run-build-cli)."""
 log = logging.getLogger(__name__)
 CONSOLE = f"https://console.aws.amazon.com/cloudwatch/home?region={REGION}"
-LOGS = f"arn:aws:logs:{REGION}:{ACCOUNT}"
 COPIED_MEMBERS = (
     "cache", "encryptionKey", "environment", "queuedTimeoutInMinutes", "secondarySources",
     "serviceRole", "source", "timeoutInMinutes",
@@ -68,7 +66,6 @@ class CodeBuild:
         self._tokens: dict[
             str, tuple[ProjectBuild, Record, float]
         ] = {}  # with request, and its time
-        self._numbers: Counter[str] = Counter()
         self._projects = Projects(clock)
         self.service = JsonService("codebuild", self, self._projects)
 
@@ -132,13 +129,11 @@ class CodeBuild:
 
     def _new_build(self, settings: Record) -> "ProjectBuild":
         uuid, role = str(uuid4()), settings["serviceRole"]
-        self._numbers[settings["name"]] += 1
         s3, logs = self._clients(role)
         environment = {**self._environment, "AWS_SESSION_TOKEN": role}  # identifies the caller
         build = ProjectBuild(
             settings,
             uuid,
-            self._numbers[settings["name"]],
             folder=self._folder / uuid,
             environment=environment,
             s3=s3,
@@ -167,7 +162,6 @@ class ProjectBuild:
         self,
         settings: Record,
         uuid: str,
-        number: int,
         *,
         folder: Path,
         environment: dict[str, str],
@@ -193,14 +187,12 @@ class ProjectBuild:
             "id": name,
             "arn": arn,
             "artifacts": output,
-            "buildNumber": number,
             "buildStatus": "IN_PROGRESS",
             "buildComplete": False,
             "logs": {
                 "groupName": group,
                 "streamName": stream,
                 "deepLink": f"{CONSOLE}#logEvent:group={group};stream={stream}",
-                "cloudWatchLogsArn": f"{LOGS}:log-group:{group}:log-stream:{stream}",
                 **settings["logsConfig"],
             },
             "phases": [],
@@ -212,10 +204,7 @@ class ProjectBuild:
             **_host_environment(),
             **environment,
             "CI": "true",
-            "CODEBUILD_BUILD_ARN": arn,
             "CODEBUILD_BUILD_ID": name,
-            "CODEBUILD_BUILD_IMAGE": settings["environment"]["image"],
-            "CODEBUILD_BUILD_NUMBER": str(number),
             **{
                 variable["name"]: variable["value"]
                 for variable in variables

@@ -29,8 +29,8 @@ from local_sagemaker.hosting.memory_limit import INTERVAL_SECONDS as MEMORY_SECO
 from local_sagemaker.hosting.memory_limit import MemoryLimit
 from local_sagemaker.hosting.pools import Capacities
 from local_sagemaker.metrics.instances import INTERVAL_SECONDS, InstanceMetrics
+from local_sagemaker.metrics.invocations import add_model_step
 from local_sagemaker.metrics.metric_buffer import MetricBuffer
-from local_sagemaker.metrics.models import add_model_step
 from local_sagemaker.metrics.publisher import Publisher
 from local_sagemaker.prerequisites import TritonInstallation
 from local_sagemaker.quotas import AccountQuotas, configured_quotas
