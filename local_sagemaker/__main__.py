@@ -33,8 +33,9 @@ def add_to(commands: Commands) -> None:
     """Add the commands. The option `run` of each is a function that returns the exit code."""
     up = commands.add_parser(
         "up",
-        help="start the local SageMaker, empty",
-        description="Start the local SageMaker on loopback, with nothing deployed.",
+        help="start the local SageMaker",
+        description="Start the local SageMaker on loopback, with nothing deployed or, with --keep, "
+        "with what was deployed when it ended.",
         epilog=f"{settings.MEMORY} and {settings.DISK} set the memory and disk of every instance.",
     )
     up.add_argument("--port", type=int, help="default: a free port")
@@ -49,16 +50,15 @@ def add_to(commands: Commands) -> None:
         help="factor by which AWS's waits and periods are shortened; default: 60",
     )
     up.add_argument(
-        "--quota",
-        metavar="NAME=N",
-        action="append",
-        help='a quota of the account, such as "ml.m5.xlarge for endpoint usage=1"; repeatable',
-    )
-    up.add_argument(
         "--capacity",
         metavar="TYPE=N",
         action="append",
         help="available instances of a type, such as ml.g6.xlarge=0; repeatable",
+    )
+    up.add_argument(
+        "--keep",
+        action="store_true",
+        help="restore buckets, stacks, endpoints and other resources of the last run",
     )
     up.add_argument(
         "--tritonserver",
@@ -98,27 +98,22 @@ def _up(options: argparse.Namespace) -> None:
     }.items():
         if value is not None:
             os.environ[name] = value
-    repeatable = {
-        settings.QUOTAS: ("--quota", options.quota),
-        settings.CAPACITY: ("--capacity", options.capacity),
-    }
-    for name, (option, texts) in repeatable.items():
-        if texts:
-            os.environ[name] = json.dumps(dict(_parse_count(option, text) for text in texts))
+    if options.capacity:
+        os.environ[settings.CAPACITY] = json.dumps(dict(map(_parse_capacity, options.capacity)))
     max_processes = settings.max_processes()
     if quotas := configured_quotas():
         AccountQuotas(quotas)  # like `speed`, raises configuration errors before a process starts
     settings.speed()
-    running = lifecycle.up(folder, port=options.port)
+    running = lifecycle.up(folder, port=options.port, keep=options.keep)
     print(f"local SageMaker at {running.url}, log {folder.log}")
     print(f"dashboard: {running.page}")
     print(f"at most {max_processes} processes per variant represent its instances")
 
 
-def _parse_count(option: str, text: str) -> tuple[str, int]:
+def _parse_capacity(text: str) -> tuple[str, int]:
     name, _, value = text.rpartition("=")
     if not name or not value.isdecimal():
-        raise LocalSageMakerError(f"{option} {text!r}: expected NAME=N, with N a whole number")
+        raise LocalSageMakerError(f"--capacity {text!r}: expected TYPE=N, with N a whole number")
     return name, int(value)
 
 

@@ -7,7 +7,8 @@ from review.values import falls_sharply, rises_sharply
 
 PROTECTING = re.compile(
     r"retention|recovery_?period|keep[-_]?days|time-?_?out|attempts|retries|concurren|wait_?(interval|seconds|minutes)"
-    r"|terminationwait|backup|sampling_?percentage|max_?receive_?count|age_?in_?seconds",
+    r"|terminationwait|backup|sampling_?percentage|max_?receive_?count|age_?in_?seconds"
+    r"|grace|memory_?size|pending_?window",
     re.IGNORECASE,
 )
 """Names of amounts that protect. A part of a name counts: MaximumRetryAttempts."""
@@ -15,13 +16,15 @@ UNITS = {
     r"days$": "days",
     r"hours$": "h",
     r"minutes$": "min",
+    r"(microseconds|micros|us)$": "µs",
     r"(milliseconds|millis|ms)$": "ms",
+    r"memory_?size$": "MB",
     r"(seconds|timeout|wait|period)$": "s",
     r"percent(age)?$": "%",
 }
 """End of a name -> unit. Timeouts without a unit in their name, such as those of functions, queues
 and custom resources, are in seconds (CloudFormation template reference)."""
-MULTIPLYING = re.compile(r"attempts|retries|concurren|session_?duration|tolerat", re.IGNORECASE)
+MULTIPLYING = re.compile(r"attempts|retr(y|ies)|concurren|session_?duration|tolerat", re.IGNORECASE)
 """Names of amounts that are a danger if they rise sharply: they cost, or tolerate, a multiple."""
 SHRUNK, REDUCED = "shrunk_protection", "reduced_protection"
 """Rules of a fall to a third or less, and of a smaller one."""

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -39,7 +38,6 @@ TOKEN_SECONDS = 300
 """Validity of an idempotencyToken in seconds (guide, run-build-cli)."""
 log = logging.getLogger(__name__)
 CONSOLE = f"https://console.aws.amazon.com/cloudwatch/home?region={REGION}"
-LOGS = f"arn:aws:logs:{REGION}:{ACCOUNT}"
 COPIED_MEMBERS = (
     "cache", "encryptionKey", "environment", "queuedTimeoutInMinutes", "secondarySources",
     "serviceRole", "source", "timeoutInMinutes",
@@ -64,11 +62,11 @@ class CodeBuild:
         self._clients = cache(clients)  # each client takes 0.3 MB, and builds are never deleted
         self._folder, self._environment, self._clock = folder, environment, clock
         self._lock = threading.Lock()
-        self._builds: dict[str, ProjectBuild] = {}
+        self._records: dict[str, Record] = {}  # of all builds, the newest last
+        self._builds: dict[str, ProjectBuild] = {}  # not of builds before a restart
         self._tokens: dict[
             str, tuple[ProjectBuild, Record, float]
         ] = {}  # with request, and its time
-        self._numbers: Counter[str] = Counter()
         self._projects = Projects(clock)
         self.service = JsonService("codebuild", self, self._projects)
 
@@ -93,20 +91,21 @@ class CodeBuild:
     def batch_get_builds(self, request: Record) -> Record:
         """BatchGetBuilds."""
         with self._lock:
-            existing = [name for name in request["ids"] if name in self._builds]
+            existing = [name for name in request["ids"] if name in self._records]
             return {
-                "builds": [self._builds[name].record for name in existing],
+                "builds": [self._records[name] for name in existing],
                 "buildsNotFound": [name for name in request["ids"] if name not in existing],
             }
 
     def stop_build(self, request: Record) -> Record:
         """StopBuild."""
         with self._lock:
-            build = self._builds.get(request["id"])
-        if build is None:
+            record, build = self._records.get(request["id"]), self._builds.get(request["id"])
+        if record is None:
             raise ApiError("ResourceNotFoundException", f"Build cannot be found: {request['id']}")
-        build.stopping.set()
-        return {"build": build.record}
+        if build:
+            build.stopping.set()
+        return {"build": record}
 
     def list_builds(self, _: Record) -> Record:
         """ListBuilds, the newest first."""
@@ -116,6 +115,17 @@ class CodeBuild:
         """ListBuildsForProject, the newest first."""
         name = self._projects.get(request["projectName"])["name"]
         return {"ids": [build for build in self._ids() if build.partition(":")[0] == name]}
+
+    def records(self) -> Record:
+        """Return what `restore` needs: the projects and the completed builds."""
+        with self._lock:
+            builds = [build for build in self._records.values() if build["buildComplete"]]
+            return copy.deepcopy({"projects": self._projects.by_name, "builds": builds})
+
+    def restore(self, records: Record) -> None:
+        """Restore projects and builds."""
+        self._projects.by_name.update(records["projects"])
+        self._records.update((build["id"], build) for build in records["builds"])
 
     def stop(self) -> None:
         """Stop all builds, and wait for the end of their processes."""
@@ -128,17 +138,15 @@ class CodeBuild:
 
     def _ids(self) -> list[str]:
         with self._lock:
-            return list(reversed(self._builds))
+            return list(reversed(self._records))
 
     def _new_build(self, settings: Record) -> "ProjectBuild":
         uuid, role = str(uuid4()), settings["serviceRole"]
-        self._numbers[settings["name"]] += 1
         s3, logs = self._clients(role)
         environment = {**self._environment, "AWS_SESSION_TOKEN": role}  # identifies the caller
         build = ProjectBuild(
             settings,
             uuid,
-            self._numbers[settings["name"]],
             folder=self._folder / uuid,
             environment=environment,
             s3=s3,
@@ -146,6 +154,7 @@ class CodeBuild:
             clock=self._clock,
         )
         self._builds[build.record["id"]] = build
+        self._records[build.record["id"]] = build.record
         return build
 
 
@@ -167,7 +176,6 @@ class ProjectBuild:
         self,
         settings: Record,
         uuid: str,
-        number: int,
         *,
         folder: Path,
         environment: dict[str, str],
@@ -193,14 +201,12 @@ class ProjectBuild:
             "id": name,
             "arn": arn,
             "artifacts": output,
-            "buildNumber": number,
             "buildStatus": "IN_PROGRESS",
             "buildComplete": False,
             "logs": {
                 "groupName": group,
                 "streamName": stream,
                 "deepLink": f"{CONSOLE}#logEvent:group={group};stream={stream}",
-                "cloudWatchLogsArn": f"{LOGS}:log-group:{group}:log-stream:{stream}",
                 **settings["logsConfig"],
             },
             "phases": [],
@@ -212,10 +218,7 @@ class ProjectBuild:
             **_host_environment(),
             **environment,
             "CI": "true",
-            "CODEBUILD_BUILD_ARN": arn,
             "CODEBUILD_BUILD_ID": name,
-            "CODEBUILD_BUILD_IMAGE": settings["environment"]["image"],
-            "CODEBUILD_BUILD_NUMBER": str(number),
             **{
                 variable["name"]: variable["value"]
                 for variable in variables

@@ -73,7 +73,7 @@ def make_environment(
     version. Raise `LocalSageMakerError` if the installation fails.
     """
     folder, python = environment_folder(backend_directory), triton.model_python
-    command = [str(python.program), "-I", "-m", "venv", "--clear", "--without-pip", str(folder)]
+    command = [str(python.program), "-I", "-m", "venv", "--without-pip", str(folder)]
     subprocess.run(command, check=True)
     numpy = importlib.metadata.distribution("numpy")
     packages = Path(str(numpy.locate_file("")))

@@ -54,6 +54,8 @@ def alarm_dangers(comparison: Comparison) -> Iterator[Danger]:
             limit = format_value(old.get("Budget", {}).get("BudgetLimit", {}).get("Amount"))
             text = f"the budget of {limit} USD is deleted: nobody is notified of the costs"
             yield _danger(change, "lost_alarms", text)
+        elif change.type == "AWS::Budgets::Budget":
+            yield from _changed_budget(change, old, new)
         elif change.type == "AWS::SNS::Subscription":
             yield from _changed_subscription(comparison, change, old, new)
 
@@ -133,6 +135,35 @@ def _threshold(alarm: Alarm, endpoint: PlannedEndpoint | None) -> tuple[float, s
         per_processor = f" of each of {count} {metric[:3]}s" if count > 1 else ""
         return value / count, f"{value / count:,.10g} %{per_processor}"
     return value, f"{value:,.10g}"
+
+
+def _changed_budget(change: ResourceChange, old: Alarm, new: Alarm) -> Iterator[Danger]:
+    """Yield thresholds of a budget that rise, and people whom it no longer notifies.
+
+    Its limit follows from the stage (review/dangers/stages.py, over_budget).
+    """
+    before, after = (
+        {
+            item["Notification"].get("NotificationType"): item
+            for item in side.get("NotificationsWithSubscribers", ())
+        }
+        for side in (old, new)
+    )
+    for kind, item in before.items():
+        remaining = after.get(kind, {"Notification": {}, "Subscribers": []})
+        people, others = (
+            [subscriber.get("Address") for subscriber in side.get("Subscribers", ())]
+            for side in (item, remaining)
+        )
+        for name in (name for name in people if name not in others):
+            text = f"the budget no longer notifies {format_value(name)} ({kind})"
+            yield _danger(change, "silenced_alarms", text)
+        values = [side["Notification"].get("Threshold") for side in (item, remaining)]
+        if all(isinstance(value, int | float) for value in values) and values[1] > values[0]:
+            text = (
+                f"the budget notifies later: {format_change(*map(format_value, values))} ({kind})"
+            )
+            yield _danger(change, "weakened_alarms", text)
 
 
 def _changed_subscription(

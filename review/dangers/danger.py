@@ -138,7 +138,7 @@ def _heading(messages: list[str]) -> str:
             continue
         resource_type = f"{subjects[0].partition(' ')[0]} "
         names = [subjects[0], *(name.removeprefix(resource_type) for name in subjects[1:])]
-        texts.append(f"{named([*dict.fromkeys(names)])}{change}")
+        texts.append(f"{named([*dict.fromkeys(names)], MAX_CHANGES)}{change}")
     more = f"; {len(texts) - MAX_CHANGES} more" if len(texts) > MAX_CHANGES else ""
     return f"{joined(texts[:MAX_CHANGES])}{more}"
 

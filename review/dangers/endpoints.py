@@ -22,6 +22,11 @@ TARGETS = {
 """Hosting -> what a call names (SageMaker runtime API reference, InvokeEndpoint)."""
 
 
+RISE_OF_CLAIMS = 1.5
+"""A max_rps that rises by more than this factor for equal instances is improbable; chosen for this
+project."""
+
+
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
     """An endpoint is removed from the app, or renamed.
 
@@ -207,7 +212,7 @@ def _weaker_targets(comparison: Comparison) -> Iterator[Danger]:
         changes = [
             f"{name}: {old[name]:g} -> {f'{new[name]:g}' if name in new else 'none'}"
             for name in old
-            if ((name not in new and new) or rises_sharply(old[name], new.get(name, 0)))
+            if ((name not in new and new) or _is_weaker(name, old[name], new.get(name, 0)))
         ]
         changes += _cooldowns(before, after)
         changes += _overloads(before, after, old, new)
@@ -215,6 +220,13 @@ def _weaker_targets(comparison: Comparison) -> Iterator[Danger]:
             name = after.settings.name
             text = f"{name} scales out later, or no longer by this metric: {', '.join(changes)}"
             yield Danger(f"{name}.targets", text)
+
+
+def _is_weaker(name: str, before: float, after: float) -> bool:
+    """Return whether a target becomes five times as high, or leaves a third of the reserve."""
+    if name.endswith("_percent"):
+        return falls_sharply(100 - before, 100 - after)
+    return rises_sharply(before, after)
 
 
 def _overloads(
@@ -228,12 +240,12 @@ def _overloads(
     `max_rps` is what one instance sustained in a load test, and scaling aims at half of it
     (stages/schema/scaling.py). The same instances with the same models sustain no more than before.
     """
-    sustained, claimed = old.get("max_rps"), new.get("max_rps")
-    if sustained and claimed and claimed >= 2 * sustained and _capacity(before) == _capacity(after):
+    sustained, claimed = old.get("max_rps", 0), new.get("max_rps", 0)
+    if claimed > RISE_OF_CLAIMS * sustained > 0 and _capacity(before) == _capacity(after):
         yield (
             f"instances are added at {claimed / 2:g} instead of {sustained / 2:g} requests a "
-            f"second, but one sustains {sustained:g} by the max_rps before, and neither its type "
-            f"nor its models change (max_rps {sustained:g} -> {claimed:g})"
+            f"second, and one sustains {sustained:g} by the max_rps before: neither its type nor "
+            f"its models change (max_rps {sustained:g} -> {claimed:g})"
         )
 
 

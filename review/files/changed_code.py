@@ -134,7 +134,8 @@ def package_lines(
         for file in changed:
             if texts := statements.get(file.path):
                 name = file.path.removeprefix(f"{package}/")
-                paths.setdefault("; ".join(texts), []).append(name)
+                text = "; ".join(texts).replace("**", "*\N{ZERO WIDTH SPACE}*")  # not bold
+                paths.setdefault(text, []).append(name)
         if len(changed) == 1:
             lines.append(": ".join((line, *paths)))
         else:

@@ -7,6 +7,7 @@ of imports have no effect, and are not compared.
 
 import ast
 import copy
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +17,20 @@ from itertools import chain
 from typing import Any
 
 from review.files.python_code import (
+    MAX_STATEMENT,
     Literal,
     assigned_names,
+    cut,
     fold,
     is_literal,
+    last_name,
     named_children,
     parse,
 )
 from review.files.weaker_checks import ignored_errors, kept_results, weaker_checks
 from review.values import format_change
 
-TYPING = ("__future__", "collections.abc", "types", "typing", "typing_extensions")
+TYPING = re.compile(r"(__future__|collections\.abc|types|typing|typing_extensions)(\.|$)")
 """Modules whose names are mostly for annotations."""
 NO_EFFECT = "only comments, docstrings, annotations or formatting: it behaves as before"
 RENAMED = "only other names of local variables, and comments or annotations: it behaves as before"
@@ -44,18 +48,20 @@ COMMON_CALLS = frozenset(
     )
 )
 """Functions and methods of Python's own types, by which the same is written in other words."""
-MAX_TEXT = 90
-"""Maximum characters of a statement, or of a side of a change; longer ones are cut."""
 MAX_NAMES = 6
 """Maximum names in a list of new calls, constants or functions."""
-MAX_PAIRS = 2500
+MAX_PAIRS = 1000
 """Maximum comparisons of changed statements of a function; above it, they are paired in order."""
 SIMILAR = 0.5
 """Minimum similarity of two statements of which one replaces the other."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_TYPE_NODES = (ast.Attribute, ast.BinOp, ast.BitOr, ast.Constant, ast.List, ast.Load, ast.Name,
+               ast.Subscript, ast.Tuple)  # fmt: skip
 _NESTED = ("body", "orelse", "finalbody", "handlers", "cases")
 """Fields with statements in statements."""
+_READING_NAMES = ("dir", "eval", "exec", "locals", "vars")
+"""Functions to which the names of local variables matter."""
 _RANKS = {ast.Raise: 0, ast.Assert: 0, ast.If: 1, ast.While: 1, ast.Return: 1, ast.ExceptHandler: 1}
 _KEYWORDS = {ast.If: "if", ast.While: "while", ast.Return: "return", ast.Raise: "raise",
              ast.Assert: "assert", ast.For: "for", ast.With: "with"}  # fmt: skip
@@ -100,7 +106,7 @@ class Change:
 
     def __str__(self) -> str:
         own = self.function.rpartition(".")[2]
-        name = "" if self.name == own else f"{_cut(self.name, MAX_TEXT // 2)}:"
+        name = "" if self.name == own else f"{cut(self.name)}:"
         start = " ".join(filter(None, (self.keyword, name)))
         if self.before is None or self.after is None:
             word = "new" if self.before is None else "gone"
@@ -173,8 +179,12 @@ class CodeChanges:
                  if name not in self._new.units
                  and (path := (elsewhere or {}).get(_body(unit)))}  # fmt: skip
         old, new = self._old, self._new
+        if not self.is_readable:
+            return ["not Python, or nested too deeply: not compared"]
         if not self._changed and old.imports == new.imports:
-            return [NO_EFFECT if old.dump == new.dump else RENAMED]
+            if old.order != new.order:
+                return ["the same definitions in another order"]
+            return [NO_EFFECT if old.units_text == new.units_text else RENAMED]
         functions = [f"{name} moves to {path}, unchanged" for name, path in moved.items()]
         functions += self._function_texts(moved)
         by_function: dict[str, list[str]] = {}
@@ -208,7 +218,7 @@ class CodeChanges:
             if name in self._old.units and name in self._new.units:
                 rows = [[*map(_text, _statements(side.units[name]))]
                         for side in (self._old, self._new)]  # fmt: skip
-                moved = [_cut(row, MAX_TEXT) for row in _moved(*rows)]
+                moved = [cut(row) for row in _moved(*rows)]
                 text = (
                     f"moved: {'; '.join(moved)}"
                     if moved
@@ -299,36 +309,51 @@ class _Module:
         """Name -> text of each part, without the names of local variables."""
         return {name: _canonical(unit) for name, unit in self.units.items()}
 
-    @cached_property
-    def dump(self) -> str:
-        return "\n".join(map(ast.dump, self.units.values()))
+    @property
+    def units_text(self) -> list[str]:
+        return [*map(ast.dump, self.units.values())]
+
+    @property
+    def order(self) -> list[str]:
+        """The definitions and statements of the module and its classes, in their order."""
+        bodies = [self.tree.body]
+        bodies += [node.body for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
+        return [getattr(part, "name", "") or ast.dump(part) for body in bodies for part in body
+                if not isinstance(part, ast.Import | ast.ImportFrom)]  # fmt: skip
 
     @cached_property
     def imports(self) -> set[str]:
-        """Full names of what is imported and used, and modules; not those for annotations."""
+        """Full names of what is imported, with other local names; not those for annotations.
+
+        A class that is only imported has no effect, unlike a module.
+        """
         names = set[str]()
         used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                module = f"{'.' * node.level}{node.module or ''}"
-                names |= {module} | {f"{module}.{alias.name}" for alias in node.names
-                                     if (alias.asname or alias.name) in used}  # fmt: skip
-        return {name for name in names if not name.startswith(TYPING)}
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
+            module = ""
+            if isinstance(node, ast.ImportFrom):
+                module = f"{'.' * node.level}{node.module or ''}."
+                names.add(module.removesuffix("."))
+            for alias in node.names:
+                local_name = f" as {alias.asname}" if alias.asname else ""
+                if (alias.asname or alias.name) in used or not alias.name[:1].isupper():
+                    names.add(f"{module}{alias.name}{local_name}")
+        return {name for name in names if not TYPING.match(name)}
 
     @cached_property
     def calls(self) -> set[str]:
         """Names of called functions and methods that the file does not define."""
         own = {name.rpartition(".")[2] for name in self.units}
-        names = {_last_name(node.func) for node in ast.walk(self.tree)
+        names = {last_name(node.func) for node in ast.walk(self.tree)
                  if isinstance(node, ast.Call)}  # fmt: skip
         return names - own - COMMON_CALLS - {""}
 
     @cached_property
     def raised(self) -> set[str]:
         nodes = (node.exc for node in ast.walk(self.tree) if isinstance(node, ast.Raise))
-        return {_last_name(node.func if isinstance(node, ast.Call) else node)
+        return {last_name(node.func if isinstance(node, ast.Call) else node)
                 for node in nodes if node} - {""}  # fmt: skip
 
     @cached_property
@@ -350,9 +375,9 @@ class _Plain(ast.NodeTransformer):
                 if not in_class:
                     kept = [_without_annotation(part) for part in kept]
                 setattr(node, name, [part for part in kept if part])
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, _FUNCTIONS) and _is_type(node.returns):
             node.returns = None
-        elif isinstance(node, ast.arg):
+        elif isinstance(node, ast.arg) and _is_type(node.annotation):
             node.annotation = None
         return super().generic_visit(node)
 
@@ -369,13 +394,19 @@ def _has_no_effect(node: ast.AST) -> bool:
     match node:
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return True
-        case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
-            return True
+        case ast.If(test=test, orelse=[]) if last_name(test) == "TYPE_CHECKING":
+            return all(isinstance(part, ast.Import | ast.ImportFrom) for part in node.body)
     return False
 
 
+def _is_type(annotation: ast.expr | None) -> bool:
+    """Return whether an annotation calls nothing: Python evaluates it."""
+    parts = ast.walk(annotation) if annotation else ()
+    return all(isinstance(part, _TYPE_NODES) for part in parts)
+
+
 def _without_annotation(node: ast.AST) -> ast.AST | None:
-    if not isinstance(node, ast.AnnAssign):
+    if not isinstance(node, ast.AnnAssign) or not _is_type(node.annotation):
         return node
     return node.value and ast.Assign([node.target], node.value, lineno=node.lineno)
 
@@ -409,6 +440,8 @@ def _canonical(unit: ast.AST) -> str:
     if not isinstance(unit, _FUNCTIONS):
         return ast.dump(unit)
     parts = [*ast.walk(unit)]
+    if any(isinstance(part, ast.ClassDef) or last_name(part) in _READING_NAMES for part in parts):
+        return ast.dump(unit)
     fixed = {part.arg for part in parts if isinstance(part, ast.arg)}
     for part in parts:
         if isinstance(part, ast.Global | ast.Nonlocal):
@@ -457,23 +490,26 @@ def _moved(old: list[str], new: list[str]) -> Iterator[str]:
 def _unit_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[Change]:
     """Yield the changed expressions of a function or class, of statements in any order."""
     sides = [[*_statements(unit)] for unit in (old, new)]
-    counts = [Counter(map(_text, side)) for side in sides]
-    removed, added = (
-        [node for node in side if (count - other)[_text(node)]]
-        for side, count, other in zip(sides, counts, reversed(counts), strict=True)
-    )
+    variables = [{*map(_stored_name, ast.walk(unit))} for unit in (old, new)]
+    old_counts, new_counts = (Counter(map(_text, side)) for side in sides)
+    lost, gained = old_counts - new_counts, new_counts - old_counts
+    removed = [node for node in sides[0] if lost[_text(node)]]
+    added = [node for node in sides[1] if gained[_text(node)]]
     for before, after in _pairs(removed, added):
         kind = type(after or before)
         rank, keyword = _RANKS.get(kind, 2), _KEYWORDS.get(kind, "")
         own = name.rpartition(".")[2]
         if before is None or after is None:
             yield Change(name, own, keyword, before, after, rank)
-        else:
-            for part, *nodes in expression_changes(own, before, after):
-                is_message = keyword == "raise" and isinstance(
-                    nodes[0], ast.JoinedStr | ast.Constant
-                )
-                yield Change(name, part, keyword, nodes[0], nodes[1], 3 if is_message else rank)
+            continue
+        for part, *nodes in expression_changes(own, before, after):
+            is_message = keyword == "raise" and isinstance(nodes[0], ast.JoinedStr | ast.Constant)
+            pair = Change(name, part, keyword, nodes[0], nodes[1], 3 if is_message else rank)
+            names = tuple(node.id if isinstance(node, ast.Name) else "" for node in nodes)
+            if not (
+                names[0] in variables[0] - variables[1] and names[1] in variables[1] - variables[0]
+            ):
+                yield pair  # not another name of a variable, whose value is told where it is set
 
 
 def _statements(node: ast.AST, *, is_first: bool = True) -> Iterator[ast.AST]:
@@ -525,7 +561,7 @@ def _pairs(
 
 
 def _similarity(old: ast.AST, new: ast.AST) -> float:
-    before, after = _text(old)[:1000], _text(new)[:1000]
+    before, after = _text(old)[:300], _text(new)[:300]
     return SequenceMatcher(None, before, after, autojunk=False).ratio()
 
 
@@ -617,14 +653,7 @@ def _aligned(
 
 def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return f"{', '.join(_cut(name, MAX_TEXT) for name in names[:MAX_NAMES])}{more}"
-
-
-def _last_name(node: ast.AST) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
+    return f"{', '.join(cut(name) for name in names[:MAX_NAMES])}{more}"
 
 
 def _text(node: ast.AST) -> str:
@@ -632,25 +661,23 @@ def _text(node: ast.AST) -> str:
     return next(iter(ast.unparse(ast.fix_missing_locations(node)).splitlines()), "")
 
 
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
 def short_text(node: ast.AST) -> str:
     """Return a statement or expression as text; of a long one, `…` replaces its inner parts."""
     text = _text(node)
     for depth in range(8, 1, -1):
-        if len(text) <= MAX_TEXT:
+        if len(text) <= MAX_STATEMENT:
             break
         text = _text(_without_depth(copy.deepcopy(node), depth))
-    return _cut(text, MAX_TEXT).removesuffix(":")
+    return cut(text).removesuffix(":")
 
 
 def _change_text(before: ast.AST, after: ast.AST) -> str:
     """Return BEFORE -> AFTER; of long texts, the part that differs."""
     short = short_text(before), short_text(after)
     is_text = isinstance(before, ast.Constant | ast.JoinedStr)
-    if short[0] == short[1] or (is_text and max(map(len, map(_text, (before, after)))) > MAX_TEXT):
+    if short[0] == short[1] or (
+        is_text and max(map(len, map(_text, (before, after)))) > MAX_STATEMENT
+    ):
         return format_change(_text(before), _text(after))
     return " -> ".join(short)
 

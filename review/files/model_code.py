@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from review.files.changed_code import ChangedFile
-from review.files.python_code import fold, is_literal, literals, parse
+from review.files.python_code import fold, is_literal, last_name, literals, parse
 
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
 ENVIRONMENT, NATIVE, OUTSIDE = "reads the environment", "runs native code", "uses files outside"
-WRITING, HIDING = "writes or deletes files", "hides errors"
+WRITING = "writes or deletes files"
 UNVERIFIED = "does not verify who answers"
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -52,7 +52,6 @@ NAMES: dict[str, tuple[str, ...]] = {
         ),
         *("shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile"),
     ),
-    HIDING: ("contextlib.suppress",),
     UNVERIFIED: ("ssl._create_unverified_context", "ssl.CERT_NONE"),
     NATIVE: ("cffi", "ctypes", "mmap", "numpy.ctypeslib", "torch.*.load_library"),
 }
@@ -127,8 +126,6 @@ def new_capabilities(
             for key, use in _capabilities(after).items()
             if key not in known and (is_model or key[0] in RISKS)
         }
-        if {kind for kind, _ in added} == {HIDING}:
-            continue  # of what the code could do before
         for (kind, target), use in added.items():
             name = use.name if use.name.startswith(target) else f"{target}: {use.name}"
             by_statement = texts.setdefault(use.path, {})
@@ -239,11 +236,11 @@ def _names_in(value: ast.expr) -> set[str]:
 
 def _called_parameters(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
     """Return parameter -> the arguments of all calls; none if something else may call it."""
-    references = Counter(map(_last_name, nodes))
+    references = Counter(map(last_name, nodes))
     calls: dict[str, list[ast.Call]] = {}
     for node in nodes:
         if isinstance(node, ast.Call):
-            calls.setdefault(_last_name(node.func), []).append(node)
+            calls.setdefault(last_name(node.func), []).append(node)
     arguments: dict[str, list[ast.expr]] = {}
     unknown = set[str]()
     for function in nodes:
@@ -263,13 +260,6 @@ def _called_parameters(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
             for name in names:
                 arguments.setdefault(name, []).extend([by_name[name]] if name in by_name else [])
     return {name: values for name, values in arguments.items() if name not in unknown}
-
-
-def _last_name(node: ast.AST) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
 
 
 class _Reader:
@@ -307,8 +297,6 @@ class _Reader:
                     yield (UNVERIFIED, "verify"), node, "verify=False"
                 case ast.keyword(arg="shell", value=ast.Constant(value=True)):
                     yield (PROGRAMS, "a shell"), node, "shell=True"
-                case ast.ExceptHandler(body=[ast.Pass() | ast.Continue() as silent]):
-                    yield (HIDING, ""), silent, "except"
                 case ast.Call():
                     yield from self._of_call(node)
                     yield from self._of_path(node, own)

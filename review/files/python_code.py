@@ -18,6 +18,11 @@ Names = Mapping[str, Literal]
 MAX_TEXT = 10_000
 """Maximum characters of a text that is put together: more is no name, and no secret."""
 
+MAX_DEPTH = 100
+"""Maximum levels of a syntax tree, which functions with recursion read."""
+MAX_STATEMENT = 90
+"""Maximum characters of a statement or an expression in a report."""
+
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -29,11 +34,32 @@ _NOT_LITERAL = object()
 
 
 def parse(content: bytes | None) -> ast.Module | None:
-    """Return the syntax tree of a file, None if there is none, such as of a file of Python 2."""
+    """Return the syntax tree of a file, in the encoding that its first lines name.
+
+    None if there is none, such as of a file of Python 2, or one that is nested too deeply.
+    """
     try:
-        return ast.parse(read_text(content or b""))
+        read_text(content or b"")
+        tree = ast.parse(content or b"")
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # also `Unreadable`
         return None
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return None if level else tree
+
+
+def last_name(node: ast.AST) -> str:
+    """Return the name of a variable or an attribute, empty for another expression."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def cut(text: str) -> str:
+    """Return a statement or expression with at most `MAX_STATEMENT` characters."""
+    return text if len(text) <= MAX_STATEMENT else f"{text[: MAX_STATEMENT - 1]}…"
 
 
 def fold(node: ast.AST, names: Names) -> Any:

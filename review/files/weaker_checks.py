@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from review.files.python_code import parse
+from review.files.python_code import cut, last_name, parse
 
 Units = Mapping[str, ast.AST]
 """Qualified name -> function, or class or module without its functions."""
 
-CHECKING = re.compile(r"_*(assert|check|ensure|guard|refuse|reject|require|validate|verify)")
+CHECKING = re.compile(r"_*(assert|check|ensure|guard|refuse|reject|require|validate|verify)(_|$)")
 """Names of functions that only check."""
 BROAD = (
     "",
@@ -67,7 +67,7 @@ def weaker_checks(
     conditions = "\n".join(ast.dump(guard.test) for guard in new_guards)
     for before, after in _paired(old_guards, new_guards):
         if _is_narrower(before.test, after.test) and not _is_elsewhere(before, after, conditions):
-            texts = f"{_cut(str(before))} -> {_cut(str(after))}"
+            texts = f"{cut(str(before))} -> {cut(str(after))}"
             yield f"{before.function}: refuses less ({before.error}): if {texts}"
     accepting = _accepting(new_guards)
     for function, part, other in changed:
@@ -80,7 +80,7 @@ def weaker_checks(
                 texts = f"{ast.unparse(part)} -> {ast.unparse(other)}"
                 yield f"{function}: accepts more: {texts}"
             elif name in accepting and _is_narrower(other, part):
-                texts = f"{_cut(ast.unparse(part))} -> {_cut(ast.unparse(other))}"
+                texts = f"{cut(ast.unparse(part))} -> {cut(ast.unparse(other))}"
                 yield f"{function}: accepts more: {texts}"
         elif part is None and name in accepting and other and ast.unparse(other) == "return True":
             yield f"{function}: accepts more: new: return True"
@@ -97,12 +97,17 @@ class Refusal(NamedTuple):
 
 
 def refusals(content: bytes | None) -> Iterator[Refusal]:
-    """Yield the statements of a file that raise an error."""
+    """Yield the statements of a file that raise an error, not those that only name another one.
+
+    Without a handler that raises another error, the first one is raised.
+    """
 
     def walk(node: ast.AST, condition: str) -> Iterator[Refusal]:
         match node:
             case ast.Raise(exc=ast.Call(func=name)) | ast.Raise(exc=ast.Name() as name):
                 yield Refusal(ast.unparse(name), ast.unparse(node), condition)
+            case ast.ExceptHandler():
+                return
             case ast.If(test=test):
                 for statement in node.body:
                     yield from walk(statement, ast.unparse(test))
@@ -149,10 +154,9 @@ def _paired(old: list[Guard], new: list[Guard]) -> Iterator[tuple[Guard, Guard]]
     rows = [[(guard.function, guard.error, ast.dump(guard.test)) for guard in side]
             for side in (old, new)]  # fmt: skip
     counts = [Counter(side) for side in rows]
-    removed, added = (
-        [guard for guard, row in zip(side, keys, strict=True) if (own - other)[row]]
-        for side, keys, own, other in zip((old, new), rows, counts, reversed(counts), strict=True)
-    )
+    lost, new_rows = counts[0] - counts[1], counts[1] - counts[0]
+    removed = [guard for guard, row in zip(old, rows[0], strict=True) if lost[row]]
+    added = [guard for guard, row in zip(new, rows[1], strict=True) if new_rows[row]]
     for before in removed:
         same = (guard for guard in added if guard[:2] == before[:2])
         if after := next(same, None):
@@ -205,9 +209,9 @@ def _is_part(old: ast.expr, new: ast.expr) -> bool:
                 container, ast.Name | ast.Attribute | ast.Constant | ast.Call | ast.Subscript
             )
         case ast.Call(func=function), ast.Compare(ops=[ast.Eq()]):
-            return _name(function) in PARTIAL and bool(names[0] & names[1])
+            return last_name(function) in PARTIAL and bool(names[0] & names[1])
         case ast.Call(func=function), ast.Call(func=ast.Attribute(attr="fullmatch")):
-            return _name(function) in ("match", "search") and bool(names[0] & names[1])
+            return last_name(function) in ("match", "search") and bool(names[0] & names[1])
     return False
 
 
@@ -222,7 +226,7 @@ def _is_elsewhere(before: Guard, after: Guard, conditions: str) -> bool:
 def _accepting(guards: Iterable[Guard]) -> set[str]:
     """Return the functions that have to return true, or a check raises an error."""
     return {
-        _name(part.operand.func)
+        last_name(part.operand.func)
         for guard in guards
         for part in ast.walk(guard.test)
         if isinstance(part, ast.UnaryOp)
@@ -262,12 +266,12 @@ def _early_returns(old: Units, new: Units) -> Iterator[str]:
                 case ast.If(test=test, body=[ast.Return() | ast.Continue()]) if (
                     node.lineno < last and ast.dump(test) not in known
                 ):
-                    yield f"{name}: does not check if {_cut(ast.unparse(test))}"
+                    yield f"{name}: does not check if {cut(ast.unparse(test))}"
 
 
 def _uncalled(old: Units, new: Units) -> Iterator[str]:
     """Yield the functions of a file that raise errors, and that nothing in it calls any more."""
-    calls = [{_name(node.func) for unit in units.values() for node in ast.walk(unit)
+    calls = [{last_name(node.func) for unit in units.values() for node in ast.walk(unit)
               if isinstance(node, ast.Call)} for units in (old, new)]  # fmt: skip
     for name, unit in new.items():
         own = name.rpartition(".")[2]
@@ -288,7 +292,7 @@ def ignored_errors(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
             continue
         is_old = function in old and any(ast.dump(part) in before for part in body)
         is_broad = any(name.strip(" ()").rpartition(".")[2] in BROAD for name in error.split(","))
-        first = f" of {_cut(_first_line(body[0]))}" if body else ""
+        first = f" of {cut(_first_line(body[0]))}" if body else ""
         text = (
             f"{function}: errors{first} are ignored: except{f' {error}' if error else ''}: {action}"
         )
@@ -307,7 +311,7 @@ def _ignored(units: Units) -> Iterator[tuple[str, str, str, list[ast.stmt]]]:
             elif isinstance(node, ast.With):
                 for item in node.items:
                     call = item.context_expr
-                    if isinstance(call, ast.Call) and _name(call.func) == "suppress":
+                    if isinstance(call, ast.Call) and last_name(call.func) == "suppress":
                         error = ", ".join(map(ast.unparse, call.args))
                         yield function, error, "suppress", node.body
 
@@ -336,7 +340,7 @@ def kept_results(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
     for name, unit in new.items():
         decorators = getattr(unit, "decorator_list", ())
         caches = [ast.unparse(part) for part in decorators
-                  if _name(getattr(part, "func", part)) in CACHES]  # fmt: skip
+                  if last_name(getattr(part, "func", part)) in CACHES]  # fmt: skip
         before = [ast.unparse(part) for part in getattr(old.get(name), "decorator_list", ())]
         if caches and caches[0] not in before:
             callers = [function for function, part in new.items() if _calls(part, name)]
@@ -361,7 +365,9 @@ def kept_results(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
 
 
 def _calls(node: ast.AST, name: str) -> bool:
-    return any(isinstance(part, ast.Call) and _name(part.func) == name for part in ast.walk(node))
+    return any(
+        isinstance(part, ast.Call) and last_name(part.func) == name for part in ast.walk(node)
+    )
 
 
 def _assigned(module: ast.AST) -> dict[str, ast.expr]:
@@ -389,7 +395,7 @@ def _asks(
     for part in ast.walk(node):
         if not isinstance(part, ast.Call):
             continue
-        name = _name(part.func)
+        name = last_name(part.func)
         if name in functions:
             if name not in callers and _asks(functions[name], functions, callers | {name}):
                 return True
@@ -400,16 +406,5 @@ def _asks(
     return False
 
 
-def _name(node: ast.AST) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
-
-
 def _first_line(node: ast.AST) -> str:
     return ast.unparse(node).splitlines()[0]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 90 else f"{text[:89]}…"

@@ -37,8 +37,13 @@ def models(tmp_path: Path) -> Path:
 
 def test_unchanged_model_is_built_once(models: Path) -> None:
     folder = new_model.write("vowels", "repository", models=models)
+    model = folder / "vowels-score/1/model.py"
+    model.write_text(f'{model.read_text()}\nimport warnings\nwarnings.warn("old weights")\n')
+    line = len(model.read_text().splitlines())
     output = run_main(tritonsm, "try", str(folder), "--json")
     assert "✓ build vowels" in output.stderr
+    warning = f"warning: vowels-score/1/model.py:{line}: UserWarning: old weights"
+    assert output.stderr.splitlines().count(warning) == 1
     assert [*json.loads(output.stdout)["seconds"]][:4] == ["build", "start", "load", "first call"]
     output = run_main(tritonsm, "try", str(folder), "--input", "TEXT=aab")
     assert "build" not in output.stdout + output.stderr

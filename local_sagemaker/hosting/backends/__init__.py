@@ -53,7 +53,7 @@ def framework_versions(directory: Path | None = None) -> dict[str, str]:
 
 
 def install(triton: TritonInstallation, directory: Path) -> None:
-    """Install backends and stand-ins into a backend directory, which may exist.
+    """Install backends and stand-ins into a new backend directory.
 
     Backends that the server brings have no stand-in. Raise `LocalSageMakerError` if the environment
     of Python models cannot be created.
@@ -64,7 +64,6 @@ def install(triton: TritonInstallation, directory: Path) -> None:
     stub = _copy_python_backend(triton, directory / "python")
     # A link, because the stub finds the wheel's libraries relative to its real path. Not a script,
     # because it would override the PATH of a model with EXECUTION_ENV_PATH.
-    stub.unlink(missing_ok=True)
     stub.symlink_to(triton.model_python.stub)
     packages.make_environment(triton, directory)
     for stand_in in STAND_INS if triton.has_stand_ins else ():
@@ -79,7 +78,6 @@ def install(triton: TritonInstallation, directory: Path) -> None:
 
 def _link_files(backend: Path, folder: Path) -> None:
     """Create hard links of a backend's files, which may be huge; on another file system, copies."""
-    shutil.rmtree(folder, ignore_errors=True)
     try:
         shutil.copytree(backend, folder, copy_function=os.link)
     except (OSError, shutil.Error):
@@ -92,7 +90,7 @@ def _copy_python_backend(triton: TritonInstallation, folder: Path) -> Path:
     Triton uses the stub in the backend's folder if the utils file is beside it. Source:
     python_backend, src/python_be.cc.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True)
     # Copies, because Triton rejects links that leave the backend directory.
     for name in ("libtriton_python.so", "triton_python_backend_utils.py"):
         shutil.copy2(triton.root / "backends" / "python" / name, folder)

@@ -150,6 +150,7 @@ def base_resources() -> dict[str, Any]:
             "Type": "AWS::Lambda::Function",
             "Properties": {
                 "Code": {"S3Bucket": "cdk-assets", "S3Key": "a.zip"},
+                "MemorySize": 1024,
                 "Role": {"Fn::GetAtt": ["FunctionRole", "Arn"]},
             },
         },
@@ -186,7 +187,15 @@ def base_resources() -> dict[str, Any]:
         "Check": {"Type": "Custom::TritonUpdateCheck", "Properties": {"Endpoint": "prod-text"}},
         "Budget": {
             "Type": "AWS::Budgets::Budget",
-            "Properties": {"Budget": {"BudgetLimit": {"Amount": 100, "Unit": "USD"}}},
+            "Properties": {
+                "Budget": {"BudgetLimit": {"Amount": 100, "Unit": "USD"}},
+                "NotificationsWithSubscribers": [
+                    {
+                        "Notification": {"NotificationType": "ACTUAL", "Threshold": 100},
+                        "Subscribers": [{"Address": "a@example.org", "SubscriptionType": "EMAIL"}],
+                    }
+                ],
+            },
         },
     }  # fmt: skip
 
@@ -350,6 +359,18 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "budget deleted": (
         drop("Budget"),
         "lost_alarms: ... the budget of 100 USD is deleted: nobody is notified of the costs",
+    ),
+    "budget without a subscriber": (
+        put("Budget", "NotificationsWithSubscribers", 0, "Subscribers", 0, "Address", "b@b.org"),
+        "silenced_alarms: ... the budget no longer notifies a@example.org (ACTUAL)",
+    ),
+    "budget that notifies later": (
+        put("Budget", "NotificationsWithSubscribers", 0, "Notification", "Threshold", 500),
+        "weakened_alarms: ... the budget notifies later: 100 -> 500 (ACTUAL)",
+    ),
+    "function with less memory": (
+        put("Function", "MemorySize", 128),
+        "shrunk_protection: ... MemorySize: 1024 MB -> 128 MB",
     ),
     "topic renamed": (
         put("Topic", "TopicName", "on-call"),

@@ -91,11 +91,12 @@ def test_tripled_traffic_share_is_a_danger() -> None:
     ("scaling", "text"),
     [
         ({"max_rps": 60.0}, "gpu_percent: 70 -> none"),
+        ({"max_rps": 60.0, "gpu_percent": 92.0}, "gpu_percent: 70 -> 92"),
         ({"max_rps": 90.0, "gpu_percent": 80.0}, ""),
         (
             {"max_rps": 150.0, "gpu_percent": 70.0},
-            "instances are added at 75 instead of 30 requests a second, but one sustains 60 by the "
-            "max_rps before, and neither its type nor its models change (max_rps 60 -> 150)",
+            "instances are added at 75 instead of 30 requests a second, and one sustains 60 by the "
+            "max_rps before: neither its type nor its models change (max_rps 60 -> 150)",
         ),
         (
             {"max_rps": 60.0, "gpu_percent": 70.0, "scale_out_cooldown_seconds": 600},

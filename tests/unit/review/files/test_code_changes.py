@@ -78,6 +78,34 @@ def test_statements_of_a_change(edits: tuple[str, ...], text: str) -> None:
     assert f"{PATH}: " in line
 
 
+@pytest.mark.parametrize(
+    "edits",
+    [
+        ("def _rows(table)", "def _rows(table: print('x'))"),
+        ("LIMIT = 60", "LIMIT: print('x') = 60"),
+        ("import boto3\n", "import boto3\nimport sabotage\n"),
+        ("import boto3\n", "import boto3\nfrom re import sabotage\n"),
+        ("import boto3\n", "import boto3\nimport typing_sabotage\n"),
+        ("import match", "import search as match"),
+        ("LIMIT = 60", "if TYPE_CHECKING:\n    print('x')\nLIMIT = 60"),
+        ("LIMIT = 60", "if TYPE_CHECKING:\n    import x\nelse:\n    print('x')\nLIMIT = 60"),
+        ('"""Counts', '# coding: utf-7\n# +AAo-print(1)\n"""Counts'),
+        ("pages", "rows", "def _rows(table):", "def _rows(table):\n    print(locals())"),
+        ("LIMIT = 60 * 2\n\n", "", "def _rows", "LIMIT = 60 * 2\n\ndef _rows"),
+        ("def handle", "def handle(:"),
+    ],
+)  # fmt: skip
+def test_effect_is_not_taken_for_a_comment(edits: tuple[str, ...]) -> None:
+    texts = CodeChanges(CODE.encode(), edited(*edits).encode()).texts(500)
+    assert texts
+    assert not {NO_EFFECT, RENAMED} & {*texts}
+
+
+def test_deep_code_is_not_compared() -> None:
+    nested = f"{CODE}\nx = {'-' * 500}1\n"
+    assert "nested too deeply" in review(nested).code[0]
+
+
 def test_order_and_place_of_code() -> None:
     publishing = "    try:\n        _publish(parcels)\n    except KeyError:\n        parcels = []\n"
     check = '    _check(event["Crate"], event)\n'
