@@ -181,7 +181,7 @@ class EndpointDangers:
         message = self.first.message
         kinds: dict[str, Danger] = {}
         texts = dict.fromkeys(
-            text
+            _without_change(text, message)
             for danger in self.dangers
             for text in danger.consequences
             if not text.startswith(MISMATCH)
@@ -218,6 +218,16 @@ def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
         return first.acknowledgement is not None, first.advisory, first.rank
 
     return sorted(map(EndpointDangers, groups.values()), key=order)
+
+
+def _without_change(text: str, message: str) -> str:
+    """Return a consequence without the change at its end, PATH: BEFORE -> AFTER, if it is told."""
+    parts = text.split(": ")
+    for count in range(2, len(parts)):
+        change = ": ".join(parts[count:])
+        if " -> " in change and change in message:
+            return ": ".join(parts[:count])
+    return text
 
 
 def _kind(message: str, danger: Danger) -> str:
