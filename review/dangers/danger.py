@@ -138,7 +138,8 @@ def _heading(messages: list[str]) -> str:
             continue
         resource_type = f"{subjects[0].partition(' ')[0]} "
         names = [subjects[0], *(name.removeprefix(resource_type) for name in subjects[1:])]
-        texts.append(f"{named([*dict.fromkeys(names)], MAX_CHANGES)}{change}")
+        names = [*dict.fromkeys(names)]
+        texts.append(f"{', '.join(names) if len(names) <= MAX_CHANGES else named(names)}{change}")
     more = f"; {len(texts) - MAX_CHANGES} more" if len(texts) > MAX_CHANGES else ""
     return f"{joined(texts[:MAX_CHANGES])}{more}"
 
