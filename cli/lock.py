@@ -23,7 +23,7 @@ from cli.parsers import add_command
 from local_sagemaker import LocalSageMakerError
 from local_sagemaker.prerequisites import find_triton
 from model_build.commands.arguments import Commands, add_model
-from model_build.formats.python import PythonPackages
+from model_build.formats.python import MADE_FOR, PythonPackages
 from model_build.formats.python.imports import PACKAGES
 from model_build.recipe import FILE, Recipe
 from model_build.repository import Repository
@@ -39,6 +39,8 @@ FILES_KEY = re.compile(r"^files:[ \t]*(#.*)?\n", re.M)
 """The line of a recipe that is followed by its steps."""
 PLATFORM = "x86_64-manylinux_2_28"
 """The newest platform whose wheels builds install (model_build/formats/python)."""
+MADE = re.compile(rf"^{re.escape(MADE_FOR)} .*\n", re.M)
+"""The comment of an earlier lock."""
 NUMPY = "numpy<2"
 """The image's numpy is used; that of the local Triton is 1.26."""
 
@@ -97,9 +99,10 @@ def run(options: argparse.Namespace) -> int:
         versions = pythons if for_triton else [builder]  # exports run in the builder's Python
         source_name, text = _source(folder, name, texts)
         pins = _resolve(text, versions, for_triton=for_triton)
-        made = f"# Made by `tritonsm lock` from {source_name}.\n"
-        comments = "".join(re.findall(r"\A(?:#.*\n)+", _read(folder / name))) or made
-        texts[name] = comments + "".join(f"{pin}\n" for _, pin in sorted(pins.items()))
+        comments = re.match(r"(?:#.*\n)*", _read(folder / name))[0]  # type: ignore[index]
+        comments = MADE.sub("", comments)
+        made = f"{MADE_FOR} {', '.join(versions)}, from {source_name}.\n" if for_triton else ""
+        texts[name] = comments + made + "".join(f"{pin}\n" for _, pin in sorted(pins.items()))
         print(f"{folder / name}: {len(pins)} packages for Python {', '.join(versions)}")
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -244,6 +247,7 @@ def _run_uv(command: list[str], python: str) -> str:
     if finished.returncode:
         raise CommandError(
             f"no versions of these packages fit Python {python} together: change requirements.in, "
-            f"or choose --python:\n{finished.stderr.strip()}"
+            "or choose --python, and releases that have it for the stages:\n"
+            f"{finished.stderr.strip()}"
         )
     return finished.stdout

@@ -143,7 +143,7 @@ def _new_folder(name: str, models: Path) -> Iterator[Path]:
         raise CommandError(f"invalid model name: {reason}") from None
     folder = models / name
     if folder.exists():
-        raise CommandError(f"{folder} already exists")
+        raise CommandError(f"{folder} already exists: choose another name, or delete it first")
     if name in [model.name for model in all_models(models)]:
         raise CommandError(f"{name} is already an alternative of a model: choose another name")
     with TemporaryDirectory(prefix=".new-", dir=models) as scratch:

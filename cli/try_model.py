@@ -118,6 +118,9 @@ def run(options: argparse.Namespace) -> int:
             with steps.step("load", archive.name):
                 triton.load(archive.name)
         answer, times = _invoke(triton, archive.name, body, content_type)
+        if isinstance(triton, TritonServer):
+            for warning in triton.python_warnings():
+                print(f"warning: {warning}", file=sys.stderr)
         outputs.show(answer, steps.seconds | times, as_json=options.json)
     problems = [str(finding) for finding in _output_findings(repository.entry, answer, request)]
     if file := onnx_reference.copied_file(repository.entry):

@@ -33,8 +33,9 @@ def add_to(commands: Commands) -> None:
     """Add the commands. The option `run` of each is a function that returns the exit code."""
     up = commands.add_parser(
         "up",
-        help="start the local SageMaker, empty",
-        description="Start the local SageMaker on loopback, with nothing deployed.",
+        help="start the local SageMaker",
+        description="Start the local SageMaker on loopback, with nothing deployed or, with --keep, "
+        "with what was deployed when it ended.",
         epilog=f"{settings.MEMORY} and {settings.DISK} set the memory and disk of every instance.",
     )
     up.add_argument("--port", type=int, help="default: a free port")
@@ -53,6 +54,11 @@ def add_to(commands: Commands) -> None:
         metavar="TYPE=N",
         action="append",
         help="available instances of a type, such as ml.g6.xlarge=0; repeatable",
+    )
+    up.add_argument(
+        "--keep",
+        action="store_true",
+        help="restore buckets, stacks, endpoints and other resources of the last run",
     )
     up.add_argument(
         "--tritonserver",
@@ -98,7 +104,7 @@ def _up(options: argparse.Namespace) -> None:
     if quotas := configured_quotas():
         AccountQuotas(quotas)  # like `speed`, raises configuration errors before a process starts
     settings.speed()
-    running = lifecycle.up(folder, port=options.port)
+    running = lifecycle.up(folder, port=options.port, keep=options.keep)
     print(f"local SageMaker at {running.url}, log {folder.log}")
     print(f"dashboard: {running.page}")
     print(f"at most {max_processes} processes per variant represent its instances")

@@ -47,9 +47,9 @@ def run(folder: Folder, port: int, listener: int) -> None:
         S3_PERSIST="1",  # store objects as files, not in memory
         SERVICES=SERVICES,
         SFN_WAIT_SCALE=str(max(1 / speed, MIN_WAIT_SCALE)),
+        STATE_DIR=str(folder.kept),
     )
     # Imported here: ministack reads its settings from the environment when it is imported.
-    from ministack.app import app
     from ministack.services import cloudwatch, cloudwatch_logs, s3
     from ministack.services.cloudformation import provisioners
 
@@ -61,6 +61,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_sagemaker.cloudwatch.retention import Retention
     from local_sagemaker.codebuild import cloudformation as codebuild
     from local_sagemaker.sagemaker import cloudformation as sagemaker
+    from local_sagemaker.state_file import StateFile
 
     _identify_functions_by_role()
     # Corrections of ministack's modules, and what they lack.
@@ -80,9 +81,11 @@ def run(folder: Folder, port: int, listener: int) -> None:
         | codebuild.resource_types(client("codebuild"))
         | budgets.resource_types(client("budgets"))
     )
+    state_file = StateFile(folder, port)
+    state_file.restore()
     evaluator = Evaluator(cloudwatch, speed=speed)
     retention = Retention(cloudwatch, cloudwatch_logs, speed=speed)
-    asyncio.run(_serve(app, listener, [evaluator.run(), retention.run()]))
+    asyncio.run(_serve(state_file, listener, [evaluator.run(), retention.run()]))
 
 
 def _identify_functions_by_role() -> None:

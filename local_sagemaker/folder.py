@@ -97,6 +97,21 @@ class Folder:
         return self.root / "objects"
 
     @property
+    def kept(self) -> Path:
+        """What `up --keep` restores, with `objects`: the state, and code of Lambda functions."""
+        return self.root / "kept"
+
+    @property
+    def kept_state(self) -> Path:
+        """The file of the state."""
+        return self.kept / "state.json"
+
+    @property
+    def kept_end(self) -> Path:
+        """A file that exists if the local SageMaker has saved its state before it ended."""
+        return self.kept / "ended"
+
+    @property
     def temporary(self) -> Path:
         """TMPDIR of ministack, which does not delete the code of Lambda functions there."""
         return self.root / "tmp"
@@ -141,8 +156,8 @@ class Folder:
     def ended(self) -> LocalSageMakerError:
         """Return the error after the local SageMaker has ended without `down`."""
         return LocalSageMakerError(
-            f"the local SageMaker has ended: read the end of {self.log}; `up` starts a new one, "
-            "with nothing deployed"
+            f"the local SageMaker has ended: read the end of {self.log}; `up --keep` "
+            "restores what was deployed"
         )
 
     def write_state(self, running: RunningSageMaker) -> None:

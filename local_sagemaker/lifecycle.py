@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -11,12 +12,14 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, RunningSageMaker
+from local_sagemaker.kept_state import KeptState
 from local_sagemaker.prerequisites import find_triton
 
 START_SECONDS = 300  # for a busy machine; a failed start ends the process earlier
@@ -32,20 +35,21 @@ LOOPBACK_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def up(
-    folder: Folder, *, port: int | None = None, ends_with_caller: bool = False
+    folder: Folder, *, port: int | None = None, keep: bool = False, ends_with_caller: bool = False
 ) -> RunningSageMaker:
     """Start the local SageMaker on loopback; return when it answers requests.
 
-    Without `port`, a free port is used. With `ends_with_caller`, it ends with the calling thread,
-    also if that is killed; by default it runs until `down`. Raise `LocalSageMakerError` if a local
-    SageMaker already runs or starts on this folder, the port is in use, or a requirement of Triton
-    is missing; then no process is running.
+    Without `port`, a free port is used. With `keep`, the state of the last run on this folder is
+    restored, and its endpoints are in service or have failed. With `ends_with_caller`, it ends with
+    the calling thread, also if that is killed; by default it runs until `down`. Raise
+    `LocalSageMakerError` if a local SageMaker already runs or starts on this folder, the port is in
+    use, the state is damaged, or a requirement of Triton is missing; then no process is running.
     """
     with _up_lock(folder):
-        return _up(folder, port, parent=os.getpid() if ends_with_caller else None)
+        return _up(folder, port, keep, parent=os.getpid() if ends_with_caller else None)
 
 
-def _up(folder: Folder, port: int | None, parent: int | None) -> RunningSageMaker:
+def _up(folder: Folder, port: int | None, keep: bool, parent: int | None) -> RunningSageMaker:
     running = folder.running()
     if running:
         raise LocalSageMakerError(
@@ -57,18 +61,25 @@ def _up(folder: Folder, port: int | None, parent: int | None) -> RunningSageMake
         )
     if port is not None and not _is_free(port):
         raise LocalSageMakerError(f"port {port} is in use: leave --port out to get a free one")
+    kept = KeptState.read(folder) if keep else None
     installation = find_triton()
     for warning in filter(None, (installation.isolation_warning, installation.python_warning)):
         print(f"warning: {warning}", file=sys.stderr)  # noqa: T201
+    if keep:
+        print(kept.message if kept else "no state was saved: starting empty", file=sys.stderr)  # noqa: T201
+    if port is None and kept and _is_free(kept.port):
+        port = kept.port  # for shells with its environment
     port = port or _free_port()
     python = installation.model_python.version
     with _storage_errors(folder):
-        _make_empty(folder)
+        _make_empty(folder, except_for=(folder.kept, folder.objects) if kept else ())
         pid = _spawn(folder, port, *filter(None, [parent]))
         running = RunningSageMaker(pid=pid, port=port, python=python)
         try:
             folder.write_state(running)
             _wait_until_healthy(running, folder)
+            if kept:
+                _wait_for_endpoints(running, folder)
         except BaseException:
             _stop(running)
             folder.delete_state()
@@ -160,13 +171,17 @@ def _up_lock(folder: Folder) -> Iterator[None]:
         yield
 
 
-def _make_empty(folder: Folder) -> None:
-    """Delete the state of the last run; other users must not read the state of this one."""
-    shutil.rmtree(folder.root, ignore_errors=True)  # does not follow links
-    folder.root.mkdir(mode=0o700, exist_ok=True)  # rmtree fails for some files of models
+def _make_empty(folder: Folder, *, except_for: Collection[Path]) -> None:
+    """Delete what the last run has left; other users must not read the state of this one."""
+    folder.root.mkdir(mode=0o700, exist_ok=True)
     folder.root.chmod(0o700)
-    for path in (folder.cdk_home, folder.temporary):
-        path.mkdir()
+    for path in folder.root.iterdir():
+        if path.is_symlink() or not path.is_dir():
+            path.unlink()
+        elif path not in except_for:
+            shutil.rmtree(path, ignore_errors=True)  # fails for some files of models
+    for path in (folder.cdk_home, folder.kept, folder.temporary):
+        path.mkdir(exist_ok=True)
 
 
 @contextmanager
@@ -224,6 +239,20 @@ def _wait_until_healthy(running: RunningSageMaker, folder: Folder) -> None:
     raise LocalSageMakerError(
         f"the local SageMaker did not start; its log, {folder.log}, ends:\n{tail}"
     )
+
+
+def _wait_for_endpoints(running: RunningSageMaker, folder: Folder) -> None:
+    """Wait until the restored endpoints and components are in service, or have failed."""
+    with suppress(OSError):
+        while True:
+            with LOOPBACK_OPENER.open(f"{running.page}state") as response:
+                endpoints = json.load(response)["endpoints"]
+            variants = [variant for endpoint in endpoints for variant in endpoint["variants"]]
+            components = [each for variant in variants for each in variant["components"]]
+            if all(each["status"] != "Creating" for each in endpoints + components):
+                return
+            time.sleep(0.05)
+    raise folder.ended()
 
 
 def _is_free(port: int) -> bool:

@@ -31,6 +31,8 @@ LOGGED_ERROR = re.compile(r"^E\d{4} .*", re.M)
 """An error in Triton's log: level letter E and date."""
 INSTANCE_PATH = re.compile(r"[^\s']*/[0-9a-f]{32}/model(?:::|/)")
 """The folder of a model in an instance (see `ModelStore`)."""
+WARNING = re.compile(rf"^{INSTANCE_PATH.pattern}(\S+\.py:\d+: \w*Warning: .+)$", re.M)
+"""A warning of Python in a file of a model, such as one about a pickle of another version."""
 EXECUTION = re.compile(
     r'] "model \S+, instance (?P<executing>\S+), executing \d+ requests"'
     r'|] ".*: model instance name (?P<released>\S+) released \d+ requests"'
@@ -100,6 +102,11 @@ class TritonServer:
             message = response.body.decode(errors="replace")
             raise self._error(f"Triton responds with status {response.status}", message, log_size)
         return response
+
+    def python_warnings(self) -> list[str]:
+        """Return the warnings of the models' Python code in Triton's log, each once."""
+        log = self.server.triton.log.read_text(errors="replace")
+        return list(dict.fromkeys(WARNING.findall(log)))
 
     def _call(self, model: str, work: Callable[[str], T]) -> T:
         """Load a model, then return the result of `work`, called with the model's invoke path."""

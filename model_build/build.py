@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -143,7 +143,7 @@ def build(
             if output.engine_job:
                 engine_results[path] = output.engine_job
         repository = Repository.read(folder, display_path=Path())
-        checks.check(repository, checks.rules_for_release(release))
+        _check_built(repository, model, release)
         clear_entry_name(repository)
         yield Build(
             source=model,
@@ -178,6 +178,21 @@ def _check_outputs(
     ]
     if findings:
         raise RepositoryInvalid(list(dict.fromkeys(findings)))
+
+
+def _check_built(
+    repository: Repository, model: ModelSource, release: platform_facts.Release
+) -> None:
+    """Raise `RepositoryInvalid` for a built repository, with the row of a table."""
+    try:
+        checks.check(repository, checks.rules_for_release(release))
+    except RepositoryInvalid as error:
+        if not (model.is_row and (table := model.shared.table) and model.alternative):
+            raise
+        row = f"; it is {model.name}, {table.path}:{table.rows[model.alternative].line}"
+        raise RepositoryInvalid(
+            [replace(finding, message=f"{finding.message}{row}") for finding in error.findings]
+        ) from None
 
 
 def copy_source_files(

@@ -26,6 +26,21 @@ _BATCHED_SCALAR = "dims: [ 1 ] reshape { shape: [ ] }"
 """Without batches, Triton refuses an empty reshape (core, src/model_config_utils.cc)."""
 
 
+_PICKLE = (
+    "is a pickle, which Python code loads: tritonsm new model NAME --kind python, and load the "
+    "file in initialize() of its model.py (docs/models.md, Pickles)"
+)
+_OTHER_FILES = {
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), _PICKLE),
+    ".safetensors": "has weights without a model: tritonsm new model NAME --kind pytorch, and load "
+    "them in its export.py",
+    ".pt2": "is loaded by Triton only if AOTInductor made it: let a recipe export the module "
+    "(docs/recipes.md, AOTInductor packages)",
+    ".ubj": "cannot be read for its tensors: save the model as model.json",
+}
+"""What to do with a file that does not declare its tensors, by suffix."""
+
+
 class NewConfig(NamedTuple):
     """A configuration's text, and the name that Triton opens the file by."""
 
@@ -54,6 +69,8 @@ def config_for(
     writers = {".onnx": _onnx, ".pt": _torchscript, ".json": _trees, ".txt": _trees}
     if not path.is_file():
         raise BuildError(f"{path}: no such file: write the path of {FORMATS}")
+    if advice := _OTHER_FILES.get(path.suffix):
+        raise BuildError(f"{path}: {advice}")
     if path.suffix not in writers:
         raise BuildError(f"{path}: cannot be read for its tensors: write the path of {FORMATS}")
     return writers[path.suffix](path, list(inputs), list(outputs))

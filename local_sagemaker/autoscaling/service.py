@@ -11,7 +11,7 @@ from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, alarms_member
 from local_sagemaker.autoscaling.scaled_capacity import read_capacity
 from local_sagemaker.autoscaling.scaler import Scaler
-from local_sagemaker.autoscaling.schedules import parse
+from local_sagemaker.autoscaling.schedules import Schedule, parse
 from local_sagemaker.autoscaling.targets import (
     KEY_MEMBERS,
     STEP_CONFIGURATION,
@@ -223,12 +223,7 @@ class AutoScaling:
             action = {**(target.actions.get(name) or self._new_action(target.key, name)), **request}
             _check_action(action)
             try:
-                schedule = parse(
-                    action["Schedule"],
-                    zone=action.get("Timezone", "UTC"),
-                    since=self._clock(),
-                    speed=self._speed,
-                )
+                schedule = self._schedule(action)
             except ValueError as error:
                 raise invalid(f"Invalid schedule: {error}") from None
             target.actions[name], target.schedules[name] = action, schedule
@@ -248,10 +243,29 @@ class AutoScaling:
             del target.actions[name], target.schedules[name]
         return {}
 
+    def _schedule(self, action: Record) -> Schedule:
+        """Return the schedule of a scheduled action. Raise `ValueError`."""
+        zone, since = action.get("Timezone", "UTC"), self._clock()
+        return parse(action["Schedule"], zone=zone, since=since, speed=self._speed)
+
     def _new_action(self, key: TargetKey, name: str) -> Record:
         suffix = f"scheduledActionName/{name}"
         arn = autoscaling_arn("scheduledAction", str(uuid.uuid4()), key, suffix)
         return {"CreationTime": self._clock(), "ScheduledActionARN": arn}
+
+    # Restart
+
+    def records(self) -> list[Record]:
+        """Return what `restore` needs: the targets, without activities and cooldowns."""
+        members = ("record", "policies", "actions", "tags")
+        return [{name: getattr(target, name) for name in members} for target in self.targets()]
+
+    def restore(self, records: list[Record]) -> None:
+        """Restore targets; CloudWatch has the alarms of their policies."""
+        for target in records:
+            key = TargetKey.from_request(target["record"])
+            schedules = {name: self._schedule(each) for name, each in target["actions"].items()}
+            self._store.targets[key] = RegisteredTarget(key, schedules=schedules, **target)
 
     # Describe operations
 

@@ -62,7 +62,8 @@ class CodeBuild:
         self._clients = cache(clients)  # each client takes 0.3 MB, and builds are never deleted
         self._folder, self._environment, self._clock = folder, environment, clock
         self._lock = threading.Lock()
-        self._builds: dict[str, ProjectBuild] = {}
+        self._records: dict[str, Record] = {}  # of all builds, the newest last
+        self._builds: dict[str, ProjectBuild] = {}  # not of builds before a restart
         self._tokens: dict[
             str, tuple[ProjectBuild, Record, float]
         ] = {}  # with request, and its time
@@ -90,20 +91,21 @@ class CodeBuild:
     def batch_get_builds(self, request: Record) -> Record:
         """BatchGetBuilds."""
         with self._lock:
-            existing = [name for name in request["ids"] if name in self._builds]
+            existing = [name for name in request["ids"] if name in self._records]
             return {
-                "builds": [self._builds[name].record for name in existing],
+                "builds": [self._records[name] for name in existing],
                 "buildsNotFound": [name for name in request["ids"] if name not in existing],
             }
 
     def stop_build(self, request: Record) -> Record:
         """StopBuild."""
         with self._lock:
-            build = self._builds.get(request["id"])
-        if build is None:
+            record, build = self._records.get(request["id"]), self._builds.get(request["id"])
+        if record is None:
             raise ApiError("ResourceNotFoundException", f"Build cannot be found: {request['id']}")
-        build.stopping.set()
-        return {"build": build.record}
+        if build:
+            build.stopping.set()
+        return {"build": record}
 
     def list_builds(self, _: Record) -> Record:
         """ListBuilds, the newest first."""
@@ -113,6 +115,17 @@ class CodeBuild:
         """ListBuildsForProject, the newest first."""
         name = self._projects.get(request["projectName"])["name"]
         return {"ids": [build for build in self._ids() if build.partition(":")[0] == name]}
+
+    def records(self) -> Record:
+        """Return what `restore` needs: the projects and the completed builds."""
+        with self._lock:
+            builds = [build for build in self._records.values() if build["buildComplete"]]
+            return copy.deepcopy({"projects": self._projects.by_name, "builds": builds})
+
+    def restore(self, records: Record) -> None:
+        """Restore projects and builds."""
+        self._projects.by_name.update(records["projects"])
+        self._records.update((build["id"], build) for build in records["builds"])
 
     def stop(self) -> None:
         """Stop all builds, and wait for the end of their processes."""
@@ -125,7 +138,7 @@ class CodeBuild:
 
     def _ids(self) -> list[str]:
         with self._lock:
-            return list(reversed(self._builds))
+            return list(reversed(self._records))
 
     def _new_build(self, settings: Record) -> "ProjectBuild":
         uuid, role = str(uuid4()), settings["serviceRole"]
@@ -141,6 +154,7 @@ class CodeBuild:
             clock=self._clock,
         )
         self._builds[build.record["id"]] = build
+        self._records[build.record["id"]] = build.record
         return build
 
 

@@ -46,29 +46,29 @@ test_codebuild_config and test_codebuild."""
 
 
 class Projects:
-    """The projects, with their defaults."""
+    """The projects by name, with their defaults."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._projects: dict[str, Record] = {}
+        self.by_name: dict[str, Record] = {}
 
     def get(self, name: str) -> Record:
         """Return a project's settings. Raise `ApiError` if it does not exist."""
         with self._lock:
-            if name not in self._projects:
+            if name not in self.by_name:
                 raise ApiError("ResourceNotFoundException", f"Project cannot be found: {arn(name)}")
-            return copy.deepcopy(self._projects[name])
+            return copy.deepcopy(self.by_name[name])
 
     def list_projects(self, _: Record) -> Record:
         """ListProjects."""
-        return {"projects": sorted(self._projects)}
+        return {"projects": sorted(self.by_name)}
 
     def create_project(self, request: Record) -> Record:
         """CreateProject."""
         name, now = request["name"], self._clock()
         with self._lock:
-            if name in self._projects:
+            if name in self.by_name:
                 message = f"Project already exists: {arn(name)}"
                 raise ApiError("ResourceAlreadyExistsException", message)
             members = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
@@ -82,21 +82,21 @@ class Projects:
 
     def _store(self, project: Record) -> Record:
         project = with_defaults(project)
-        self._projects[project["name"]] = project
+        self.by_name[project["name"]] = project
         return {"project": copy.deepcopy(project)}
 
     def delete_project(self, request: Record) -> Record:
         """DeleteProject; the builds of the project remain (API, DeleteProject)."""
         with self._lock:
-            self._projects.pop(request["name"], None)
+            self.by_name.pop(request["name"], None)
         return {}
 
     def batch_get_projects(self, request: Record) -> Record:
         """BatchGetProjects."""
         names = [name.rpartition("/")[2] for name in request["names"]]  # ARNs are accepted too
         with self._lock:
-            existing = [self._projects[name] for name in names if name in self._projects]
-            missing = [name for name in names if name not in self._projects]
+            existing = [self.by_name[name] for name in names if name in self.by_name]
+            missing = [name for name in names if name not in self.by_name]
         return {"projects": copy.deepcopy(existing), "projectsNotFound": missing}
 
 

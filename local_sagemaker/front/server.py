@@ -52,7 +52,12 @@ def run(folder: Folder, port: int, parent: int | None = None) -> None:
         calls, ministack = Calls(folder.calls), Ministack(url)
         services = Services(folder, triton, ministack=url, calls=calls)
         application = Application(
-            services.control_planes, services.runtime, ministack, calls, services.ask
+            services.control_planes,
+            services.runtime,
+            ministack,
+            calls,
+            services.ask,
+            services.saver.add_call,
         )
         server.config.app = RequestGuard(application, services.dashboard)
         threading.Thread(target=lambda: request_exit(emulator.wait()), daemon=True).start()

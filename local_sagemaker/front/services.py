@@ -20,6 +20,8 @@ from local_sagemaker.codebuild.builds import CodeBuild
 from local_sagemaker.ecr import registries
 from local_sagemaker.folder import Folder
 from local_sagemaker.front.calls import Calls
+from local_sagemaker.front.saver import INTERVAL_SECONDS as SAVE_SECONDS
+from local_sagemaker.front.saver import Saver
 from local_sagemaker.hosting import backends
 from local_sagemaker.hosting.container import ModelStep
 from local_sagemaker.hosting.container_logs import ContainerLogs
@@ -28,9 +30,10 @@ from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.memory_limit import INTERVAL_SECONDS as MEMORY_SECONDS
 from local_sagemaker.hosting.memory_limit import MemoryLimit
 from local_sagemaker.hosting.pools import Capacities
+from local_sagemaker.kept_state import KeptState
 from local_sagemaker.metrics.instances import INTERVAL_SECONDS, InstanceMetrics
+from local_sagemaker.metrics.invocations import add_model_step
 from local_sagemaker.metrics.metric_buffer import MetricBuffer
-from local_sagemaker.metrics.models import add_model_step
 from local_sagemaker.metrics.publisher import Publisher
 from local_sagemaker.prerequisites import TritonInstallation
 from local_sagemaker.quotas import AccountQuotas, configured_quotas
@@ -53,8 +56,8 @@ class Services:
     """SageMaker, Application Auto Scaling, CodeBuild, Service Quotas, and AWS's ECR registries.
 
     `ministack` is the URL of the other services. `calls` records the requests of builds with the
-    project's role as the caller, and those of SageMaker with the caller `endpoint`. `stop` stops
-    what was started, the last first.
+    project's role as the caller, and those of SageMaker with the caller `endpoint`. `stop` saves
+    the state and stops what was started, the last first.
     """
 
     def __init__(
@@ -127,6 +130,11 @@ class Services:
             },
         )
         stops.callback(codebuild.stop)
+        restored: dict[str, Any]
+        restored = {"hosting": hosting, "scaling": scaling, "codebuild": codebuild}
+        if kept := KeptState.read(folder):
+            for name, service in restored.items():
+                service.restore(kept.records[name])
         self.runtime = Invocations(
             hosting.endpoints_by_name,
             capture_writer,
@@ -155,3 +163,9 @@ class Services:
         call_every(SCALING_SECONDS, scaling.scaler.tick, speed)
         call_every(SCALE_SECONDS, hosting.scale_instances, speed)
         call_every(MEMORY_SECONDS, MemoryLimit(hosting.fleets).check, 1)
+
+        self.saver = Saver(
+            ministack, lambda: {name: service.records() for name, service in restored.items()}
+        )
+        stops.callback(self.saver.save_end)
+        call_every(SAVE_SECONDS, self.saver.save_changes, 1)

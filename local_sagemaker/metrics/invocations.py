@@ -1,13 +1,21 @@
-"""Metrics of invocations."""
+"""Metrics of invocations, and of the models of multi-model containers."""
 
 from collections.abc import Iterator
 
+from local_sagemaker.dashboard_events import EventKind
 from local_sagemaker.errors import ApiError
+from local_sagemaker.hosting.container import ModelStep
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.metrics import names
+from local_sagemaker.metrics.metric_buffer import MetricBuffer, MetricDimensions
 from local_sagemaker.metrics.names import Metric
 
 _MICROSECONDS_PER_SECOND = 1e6
+_METRICS_OF_STEPS = {
+    EventKind.MODEL_DOWNLOADED: names.DOWNLOADING_TIME,
+    EventKind.MODEL_LOADED: names.LOADING_TIME,
+    EventKind.MODEL_UNLOADED: names.UNLOADING_TIME,
+}
 
 
 def invocation_metrics(
@@ -54,3 +62,10 @@ def _error_status(error: ApiError | None) -> tuple[int, bool]:
         return error.status, False
     status = error.fields.get("OriginalStatusCode", 0)
     return (status if 400 <= status < 500 else 500), True
+
+
+def add_model_step(buffer: MetricBuffer, endpoint: str, variant: str, step: ModelStep) -> None:
+    """Add the duration of a model step to the buffer."""
+    if metric := _METRICS_OF_STEPS.get(step.kind):
+        microseconds = step.seconds * _MICROSECONDS_PER_SECOND
+        buffer.add(metric, MetricDimensions(endpoint, variant), microseconds)

@@ -1,5 +1,7 @@
 """SageMaker's inference component operations, and the scaling of their instances."""
 
+import copy
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -26,6 +28,8 @@ IDLE_SECONDS = 600.0
 inactivity" (the same blog); 12 minutes were measured (huggingface/skills,
 hf-cloud-sagemaker-production-defaults)."""
 
+
+PENDING = "PendingDeploymentSummary"
 
 SCALE_SECONDS = 60.0
 """Interval of scaling the instances, in AWS's seconds."""
@@ -206,6 +210,55 @@ class HostingOperations(EndpointOperations):
         self._in_background(self._finish_scaling, component)
         return {"InferenceComponentArn": component.description["InferenceComponentArn"]}
 
+    # Restart
+
+    def records(self) -> Record:
+        """Return what `restore` needs. An update in progress is left out."""
+        with self._lock:
+            return copy.deepcopy(
+                {
+                    "models": self._models,
+                    "configs": self._configs,
+                    "tags": self.tags.by_arn,
+                    "endpoints": _records(self.endpoints_by_name.values()),
+                    "components": _records(self.components.values()),
+                }
+            )
+
+    def restore(self, records: Record) -> None:
+        """Restore models, configurations, endpoints and components.
+
+        Endpoints and components are Creating until their instances are healthy.
+        """
+        self._models.update(records["models"])
+        self._configs.update(records["configs"])
+        self.tags.by_arn.update(records["tags"])
+        report = self._context.host.report_event
+        for description, config, models in records["components"]:
+            component = Component(description, HostingPlan(config, models), self._lock, report)
+            self.components[component.resource_name] = component
+        for description, config, models in records["endpoints"]:
+            endpoint = Endpoint(description, HostingPlan(config, models), self._lock, report)
+            self.endpoints_by_name[endpoint.name] = endpoint
+            self._in_background(self._start_again, endpoint)
+
+    def _start_again(self, endpoint: Endpoint) -> None:
+        """Start the instances of a restored endpoint, then the copies of its components."""
+        if endpoint.status != "Failed":
+            fleet = self._context.fleet()
+            endpoint.attach_new_fleet(endpoint.plan, fleet, endpoint.variants)
+            self._finish_creation(endpoint)
+        for component in list(self.components.values()):
+            if component.name != endpoint.name or component.status == "Failed":
+                continue
+            if endpoint.fleet is None:
+                reason = endpoint.description["FailureReason"]
+                component.set_members(EndpointStatus="Failed", FailureReason=reason)
+            else:
+                copies = self._new_copies(endpoint)
+                component.attach_new_fleet(component.plan, copies, component.variants)
+                self._in_background(self._finish_creation, component)
+
     # Instances
 
     def _new_copies(self, endpoint: Endpoint) -> Fleet:
@@ -257,3 +310,19 @@ def _variant_of_copies(plan: HostingPlan, count: int) -> list[Record]:
     members = ("CurrentInstanceCount", "DesiredInstanceCount")
     (variant,) = variants.from_config(plan.config)
     return [{**variant, **dict.fromkeys(members, count)}]
+
+
+def _records(owners: Iterable[Endpoint]) -> list[tuple[Record, Record, dict[str, Record]]]:
+    """Return description, configuration and models of endpoints or components, to start again."""
+    return [
+        (
+            {
+                **{name: value for name, value in owner.description.items() if name != PENDING},
+                "EndpointStatus": "Failed" if owner.status == "Failed" else "Creating",
+            },
+            owner.plan.config,
+            owner.plan.models,
+        )
+        for owner in owners
+        if owner.status != "Deleting"
+    ]

@@ -16,15 +16,15 @@ class Tags:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tags_by_arn: dict[str, dict[str, str]] = {}
+        self.by_arn: dict[str, dict[str, str]] = {}
 
     def create(self, arn: str, tags: list[Record]) -> None:
         """Store the tags of a new resource."""
-        self._tags_by_arn[arn] = {tag["Key"]: tag["Value"] for tag in tags}
+        self.by_arn[arn] = {tag["Key"]: tag["Value"] for tag in tags}
 
     def delete(self, arn: str) -> None:
         """Delete the tags of a deleted resource."""
-        del self._tags_by_arn[arn]
+        del self.by_arn[arn]
 
     def add_tags(self, request: Record) -> Record:
         """AddTags: add or overwrite tags."""
@@ -33,7 +33,7 @@ class Tags:
             tags.update((tag["Key"], tag["Value"]) for tag in request["Tags"])
             if len(tags) > MAX_TAGS:
                 raise invalid(f"A resource can have at most {MAX_TAGS} tags.")
-            self._tags_by_arn[request["ResourceArn"]] = tags
+            self.by_arn[request["ResourceArn"]] = tags
         return self.list_tags({"ResourceArn": request["ResourceArn"]})
 
     def list_tags(self, request: Record) -> Record:
@@ -47,16 +47,16 @@ class Tags:
         """DeleteTags; ignores keys that do not exist."""
         with self._lock:
             tags, keys = self._tags(request), request["TagKeys"]
-            self._tags_by_arn[request["ResourceArn"]] = {
+            self.by_arn[request["ResourceArn"]] = {
                 key: value for key, value in tags.items() if key not in keys
             }
         return {}
 
     def _tags(self, request: Record) -> dict[str, str]:
         arn = request["ResourceArn"]
-        if arn not in self._tags_by_arn:
+        if arn not in self.by_arn:
             raise invalid(
                 f'Could not find "{arn}": the local SageMaker supports tags of models, endpoint '
                 "configurations and endpoints."
             )
-        return self._tags_by_arn[arn]
+        return self.by_arn[arn]

@@ -268,3 +268,17 @@ def test_resource_type(account: Account) -> None:
     for _ in range(2):
         resource.delete(name, properties)
     assert account.call("ListProjects")["projects"] == ["builder"]
+
+
+def test_completed_builds_are_restored(account: Account, tmp_path: Path) -> None:
+    build = account.build(build="true")
+    running = account.start(build="sleep 60")
+    again = Account(tmp_path, account.s3)
+    again.codebuild.restore(json.loads(json.dumps(account.codebuild.records())))
+    assert again.call("ListBuilds")["ids"] == [build["id"]]
+    assert again.call("BatchGetBuilds", ids=[build["id"], running]) == {
+        "builds": [build],
+        "buildsNotFound": [running],
+    }
+    assert again.call("StopBuild", id=build["id"])["build"] == build
+    assert again.build(build="true")["buildStatus"] == "SUCCEEDED"

@@ -29,8 +29,8 @@ def test_ended_process_is_not_running(folder: Folder) -> None:
     with pytest.raises(LocalSageMakerError) as ended:
         folder.require_running()
     assert str(ended.value) == (
-        f"the local SageMaker has ended: read the end of {folder.log}; `up` starts a new one, with "
-        "nothing deployed"
+        f"the local SageMaker has ended: read the end of {folder.log}; `up --keep` "
+        "restores what was deployed"
     )
 
 

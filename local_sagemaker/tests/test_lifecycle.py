@@ -1,5 +1,6 @@
 import errno
 import fcntl
+import json
 import os
 import socket
 import sys
@@ -12,6 +13,7 @@ import pytest
 from local_sagemaker import lifecycle
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, RunningSageMaker
+from local_sagemaker.kept_state import FORMAT
 from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, runs
 
@@ -26,8 +28,10 @@ print([name for name in os.environ if name.startswith("AWS_")], flush=True)
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.send_response(200 if self.path == "/_ministack/health" else 404)
+        answers = {"/_ministack/health": b"", "/_local_sagemaker/state": b'{"endpoints": []}'}
+        self.send_response(200 if self.path in answers else 404)
         self.end_headers()
+        self.wfile.write(answers.get(self.path, b""))
 
 
 HTTPServer(("127.0.0.1", int(sys.argv[4])), Handler).serve_forever()
@@ -253,3 +257,82 @@ def test_memory_of_large_blocks_is_freed(
 ) -> None:
     replace_server(CHECK_FREED_MEMORY + EMULATOR, tmp_path, monkeypatch)
     lifecycle.up(folder)
+
+
+def keep_state(folder: Folder, **changes: object) -> None:
+    """Write the state and an object of an ended local SageMaker."""
+    folder.kept.mkdir(parents=True)
+    folder.objects.mkdir()
+    (folder.objects / "key").touch()
+    state = {"format": FORMAT, "port": 1, "saved_at": 1_800_000_000, "records": {}, **changes}
+    folder.kept_state.write_text(json.dumps(state))
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{"format": "1"', "is damaged (JSONDecodeError: "),
+        ("", "is damaged (JSONDecodeError: "),
+        ("[]", "is damaged (TypeError: "),
+        (json.dumps({"format": FORMAT}), "is damaged (KeyError: "),
+        ('{"format": "0, ministack 1.0"}', f"has the format 0, ministack 1.0, not {FORMAT}: run "),
+    ],
+)
+def test_unusable_state_is_an_error_only_with_keep(
+    folder: Folder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    content: str,
+    problem: str,
+    keep: bool,
+) -> None:
+    keep_state(folder)
+    folder.kept_state.write_text(content)
+    replace_server(EMULATOR, tmp_path, monkeypatch)
+    if not keep:
+        lifecycle.up(folder)
+        assert not folder.kept_state.exists()
+        assert not folder.objects.exists()
+        return
+    with pytest.raises(LocalSageMakerError) as refused:
+        lifecycle.up(folder, keep=True)
+    assert f"{folder.kept_state} {problem}" in str(refused.value)
+    assert "run `up` without --keep, which deletes it and starts empty" in str(refused.value)
+    assert folder.running() is None
+    assert (folder.objects / "key").exists()
+
+
+@pytest.mark.parametrize("has_ended", [True, False])
+def test_keep_says_what_is_restored_and_what_is_lost(
+    folder: Folder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    has_ended: bool,
+) -> None:
+    keep_state(folder)
+    if has_ended:
+        folder.kept_end.touch()
+    folder.log.write_text("of the last run")
+    replace_server(EMULATOR, tmp_path, monkeypatch)
+    lifecycle.up(folder, keep=True)
+    assert (folder.objects / "key").exists()
+    assert "of the last run" not in folder.log.read_text()
+    message = capsys.readouterr().err
+    assert message.startswith("restored the state of 2027-01-15 08:00:00 UTC, without metrics")
+    assert ("was killed, or ended while a stack was changing" in message) is not has_ended
+
+
+def test_keep_without_a_state_starts_empty(
+    folder: Folder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keep_state(folder)
+    folder.kept_state.unlink()
+    replace_server(EMULATOR, tmp_path, monkeypatch)
+    lifecycle.up(folder, keep=True)
+    assert capsys.readouterr().err == "no state was saved: starting empty\n"
+    assert not folder.objects.exists()

@@ -48,15 +48,15 @@ def test_env_output_is_valid_shell(folder: Folder, capsys: pytest.CaptureFixture
 def test_up_prints_the_url_of_the_port(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ports: list[int | None] = []
+    options: list[tuple[int | None, bool]] = []
 
-    def up(folder: Folder, *, port: int | None) -> RunningSageMaker:
-        ports.append(port)
+    def up(folder: Folder, *, port: int | None, keep: bool) -> RunningSageMaker:
+        options.append((port, keep))
         return RUNNING
 
     monkeypatch.setattr(lifecycle, "up", up)
-    assert (main(["up"]), main(["up", "--port", "4566"])) == (0, 0)
-    assert ports == [None, 4566]
+    assert (main(["up"]), main(["up", "--port", "4566", "--keep"])) == (0, 0)
+    assert options == [(None, False), (4566, True)]
     message = (
         f"local SageMaker at http://127.0.0.1:4566, log {folder.log}\n"
         "dashboard: http://127.0.0.1:4566/_local_sagemaker/\n"

@@ -19,7 +19,7 @@ from model_build.checks.ensemble_settings import (
     large_ensembles,
     step_versions,
 )
-from model_build.checks.environment_versions import environment_versions
+from model_build.checks.environment_versions import environment_versions, locked_pythons
 from model_build.checks.secrets import exposed_secrets
 from model_build.findings import Finding, Problems, RepositoryInvalid, errors, level_of
 from model_build.format import Format
@@ -86,7 +86,10 @@ RECIPE_RULES = (
 ROW_RULES = (recipes.recipe_sources,)
 """Rules that compare a recipe with the source files; for a table, for each row."""
 
-TARGET_RULES = (environment_versions, backends.target_backends, backends.aoti_targets)
+TARGET_RULES = (
+    *(environment_versions, locked_pythons),
+    *(backends.target_backends, backends.aoti_targets),
+)
 """Rules that compare a model's source with its build target."""
 
 

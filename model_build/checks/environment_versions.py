@@ -1,4 +1,4 @@
-"""The rule for the versions that a recipe's environment pins."""
+"""The rules for the versions that a recipe's requirements files pin."""
 
 import re
 from functools import partial
@@ -10,6 +10,7 @@ import platform_facts
 from model_build import recipe
 from model_build.export.step import Writer
 from model_build.findings import Location, Problems
+from model_build.formats.python import MADE_FOR, PythonPackages
 from model_build.source import ModelSource
 from model_build.target import BuildTarget, newer_release_hint
 from platform_facts.rules import checked_yaml
@@ -52,6 +53,28 @@ def environment_versions(source: ModelSource, target: BuildTarget) -> Problems:
                     f"write {_describe_readable_versions(writer.name, release)}"
                     + newer_release_hint(partial(_has_version, writer.name, version)),
                 )
+
+
+def locked_pythons(source: ModelSource, target: BuildTarget) -> Problems:
+    """Packages are locked for the Python that runs the model.
+
+    Wheels with native code fit one version of Python, and a build installs only listed hashes.
+    """
+    python = target.python or platform_facts.release(target.release).python
+    version = ".".join(python.split(".")[:2])
+    for keys, file, step in source.steps():
+        if not isinstance(step, PythonPackages) or source.files.get(file) is not step:
+            continue
+        text = (source.folder / step.requirements).read_text(encoding="utf-8")
+        comment = re.search(rf"^{re.escape(MADE_FOR)} (?P<versions>[\d., ]*\d)", text, re.M)
+        if comment and version not in comment["versions"].split(", "):
+            line = checked_yaml.line_of(source.folder / recipe.FILE, *keys, file, "requirements")
+            yield (
+                Location(source.folder / recipe.FILE, line),
+                f"{file}: {step.requirements} is locked for Python {comment['versions']}, and "
+                f"{target} has {version}: tritonsm lock {source.folder} --python {version}, or "
+                "choose a release with another Python",
+            )
 
 
 def _find_pins(environment: Path, writer: Writer) -> list[tuple[int, str, str]]:

@@ -36,9 +36,14 @@ def models(tmp_path: Path) -> Path:
 
 def test_unchanged_model_is_built_once(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = new_model.write("vowels", "repository", models=models)
+    model = folder / "vowels-score/1/model.py"
+    model.write_text(f'{model.read_text()}\nimport warnings\nwarnings.warn("old weights")\n')
+    line = len(model.read_text().splitlines())
     assert parse_command(["try", str(folder), "--json"])() == 0
     output = capsys.readouterr()
     assert "✓ build vowels" in output.err
+    warning = f"warning: vowels-score/1/model.py:{line}: UserWarning: old weights"
+    assert output.err.splitlines().count(warning) == 1
     assert [*json.loads(output.out)["seconds"]][:4] == ["build", "start", "load", "first call"]
     assert parse_command(["try", str(folder), "--input", "TEXT=aab"])() == 0
     output = capsys.readouterr()

@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from local_sagemaker.tests.autoscaling.conftest import (
     POLICY,
     TARGET,
     CloudWatch,
+    Time,
+    Variants,
 )
 
 ACTION: dict[str, Any] = {
@@ -73,3 +76,21 @@ def test_tags_of_a_target(scaling: AutoScaling) -> None:
     scaling.tag_resource({"ResourceARN": arn, "Tags": {"stage": "test"}})
     scaling.untag_resource({"ResourceARN": arn, "TagKeys": ["team", "absent"]})
     assert scaling.list_tags_for_resource({"ResourceARN": arn}) == {"Tags": {"stage": "test"}}
+
+
+def test_targets_are_restored_with_policies_and_schedules(
+    scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
+) -> None:
+    scaling.register_scalable_target({**TARGET, "Tags": {"team": "search"}})
+    scaling.put_scaling_policy(POLICY)
+    scaling.put_scheduled_action(ACTION)
+    hosting: Any = variants
+    restored = AutoScaling(hosting, cloudwatch, speed=1, clock=time)
+    restored.restore(json.loads(json.dumps(scaling.records())))
+    assert targets(restored) == targets(scaling)
+    assert policies(restored) == policies(scaling)
+    arn = targets(restored)[0]["ScalableTargetARN"]
+    assert restored.list_tags_for_resource({"ResourceARN": arn}) == {"Tags": {"team": "search"}}
+    time.now += 24 * 3600
+    restored.scaler.tick()
+    assert targets(restored)[0]["MinCapacity"] == 4

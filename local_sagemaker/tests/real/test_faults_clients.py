@@ -137,18 +137,18 @@ def test_only_loopback_ports_are_open(
     assert {address.partition(":")[0] for address in result} == {"0100007F"}  # 127.0.0.1
 
 
-def test_signal_ends_all_processes_and_state(
-    local_sagemaker: LocalSageMaker, many: EndpointCaller
-) -> None:
+def test_signal_ends_all_processes(local_sagemaker: LocalSageMaker, many: EndpointCaller) -> None:
     running = local_sagemaker.running
-    for end in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+    for end, keep in ((signal.SIGTERM, True), (signal.SIGINT, True), (signal.SIGKILL, False)):
         started = all_processes(LocalSageMaker(local_sagemaker.folder, running))
         os.kill(running.pid, end)
         os.waitpid(running.pid, 0)
         eventually(partial(none_runs, started))
-        running = lifecycle.up(local_sagemaker.folder, port=running.port, ends_with_caller=True)
-        assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
-        assert boto3.client("s3").list_buckets()["Buckets"] == []
+        folder, port = local_sagemaker.folder, running.port
+        running = lifecycle.up(folder, port=port, keep=keep, ends_with_caller=True)
+        assert bool(boto3.client("sagemaker").list_endpoints()["Endpoints"]) is keep
+        assert bool(boto3.client("s3").list_buckets()["Buckets"]) is keep
+        assert not keep or many.predict(TWICE) == 14
     os.kill(ministack(running), signal.SIGKILL)
     assert os.waitpid(running.pid, 0)[1] == 0
     assert local_sagemaker.folder.log.read_text().splitlines()[-1] == (

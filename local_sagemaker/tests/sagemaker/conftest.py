@@ -185,8 +185,11 @@ def dashboard_events() -> list[DashboardEvent]:
     return []
 
 
+NewHosting = Callable[[], HostingOperations]
+
+
 @pytest.fixture
-def hosting(
+def new_hosting(
     fleets: Fleets,
     dashboard_events: list[DashboardEvent],
     s3: Any,
@@ -194,10 +197,10 @@ def hosting(
     clock: FakeClock,
     alarms: dict[str, str],
     quotas: AccountQuotas,
-) -> HostingOperations:
-    """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
+) -> NewHosting:
+    """A function that returns SageMaker's hosting without resources."""
     s3.objects["models", "m.tar.gz"] = b""
-    operations = HostingOperations(
+    return lambda: HostingOperations(
         SimpleNamespace(s3=s3, report_event=dashboard_events.append),  # type: ignore[arg-type]
         fleet=fleets.make,
         clock=lambda: clock,
@@ -207,6 +210,12 @@ def hosting(
         scalable_variants=lambda name: scalable_variants if name == "Text" else (),
         deregister=lambda name: scalable_variants.clear() if name == "Text" else None,
     )
+
+
+@pytest.fixture
+def hosting(new_hosting: NewHosting) -> HostingOperations:
+    """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
+    operations = new_hosting()
     operations.create_model(model("m"))
     for name in ("one", "two"):
         operations.create_endpoint_config(config(name))

@@ -1,5 +1,6 @@
 """Inference components: lifecycle and refused requests."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.component_operations import HostingOperations
-from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets
+from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets, NewHosting
 from local_sagemaker.tests.sagemaker.policies import auto_rollback, rolling, size
 from local_sagemaker.tests.support.waiting import eventually
 
@@ -203,3 +204,72 @@ def test_endpoint_update_keeps_the_copies(serving: HostingOperations, fleets: Fl
     assert variant["ManagedInstanceScaling"] == scaling
     assert len(fleets.all) == fleet_count
     assert describe_component(serving)["RuntimeConfig"]["CurrentCopyCount"] == 1
+
+
+# Restart
+
+
+@pytest.fixture
+def restarted(hosting: HostingOperations, new_hosting: NewHosting) -> Any:
+    """A function that restores the records of `hosting` in a new one."""
+
+    def restart() -> HostingOperations:
+        other = new_hosting()
+        other.restore(json.loads(json.dumps(hosting.records())))
+        return other
+
+    return restart
+
+
+def test_restored_endpoints_and_components_start(
+    host: HostingOperations, fleets: Fleets, restarted: Callable[[], HostingOperations]
+) -> None:
+    host.create_inference_component({**REQUEST, "RuntimeConfig": {"CopyCount": 2}})
+    before = wait_for_component(host)
+    host.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
+    eventually(lambda: endpoint(host, "Text")["EndpointStatus"] == "InService")
+    host.delete_endpoint_config({"EndpointConfigName": "one"})
+    arn = endpoint(host)["EndpointArn"]
+    tags = [{"Key": "team", "Value": "search"}]
+    host.tags.add_tags({"ResourceArn": arn, "Tags": tags})
+    fleets.ready.clear()
+    again = restarted()
+    assert endpoint(again, "Text")["EndpointStatus"] == "Creating"
+    assert describe_component(again)["InferenceComponentStatus"] == "Creating"
+    fleets.ready.set()
+    after = wait_for_component(again)
+    assert endpoint(again)["EndpointStatus"] == "InService"
+    eventually(lambda: endpoint(again, "Text")["EndpointStatus"] == "InService")
+    ignored = {"LastModifiedTime": 0, "RuntimeConfig": 0}
+    assert {**after, **ignored} == {**before, **ignored}
+    assert after["RuntimeConfig"]["DesiredCopyCount"] == 2
+    assert endpoint(again, "Text")["EndpointConfigName"] == "one"
+    assert again.tags.list_tags({"ResourceArn": arn}) == {"Tags": tags}
+    assert [each["ModelName"] for each in again.list_models({})["Models"]] == ["m"]
+    configs = again.list_endpoint_configs({})["EndpointConfigs"]
+    assert {each["EndpointConfigName"] for each in configs} == {"two", "Empty-config"}
+
+
+def test_restored_endpoint_of_an_update_has_the_configuration_in_service(
+    hosting: HostingOperations, fleets: Fleets, restarted: Callable[[], HostingOperations]
+) -> None:
+    hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
+    eventually(lambda: endpoint(hosting, "Text")["EndpointStatus"] == "InService")
+    fleets.ready.clear()
+    hosting.update_endpoint({"EndpointName": "Text", "EndpointConfigName": "two"})
+    again = restarted()
+    fleets.ready.set()
+    eventually(lambda: endpoint(again, "Text")["EndpointStatus"] == "InService")
+    assert endpoint(again, "Text")["EndpointConfigName"] == "one"
+
+
+def test_restored_endpoint_that_cannot_start_fails_with_its_components(
+    host: HostingOperations, fleets: Fleets, restarted: Callable[[], HostingOperations]
+) -> None:
+    host.create_inference_component(REQUEST)
+    wait_for_component(host)
+    fleets.fail("the bucket is missing")
+    again = restarted()
+    component = wait_for_component(again, "Failed")
+    assert component["FailureReason"] == "the bucket is missing"
+    assert endpoint(again)["EndpointStatus"] == "Failed"

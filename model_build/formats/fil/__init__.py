@@ -135,9 +135,10 @@ def fil_versions(release: platform_facts.Release, model: Model, path: Path) -> P
             model.file_location(model.relative_path(path)),
             f"was written by XGBoost {'.'.join(map(str, xgboost or ()))}; Treelite "
             f"{release.treelite} of Triton {release.name} does not read it: train it with an older "
-            "XGBoost (3.0 for 24.03 to 25.09, 1.6 before). Do not only read and save it with one: "
-            "3.0.5 reads a file of 3.2 without an error, and answers otherwise"
-            + newer_release_hint(partial(_has_treelite, needed_treelite)),
+            "XGBoost (3.0 for 24.03 to 25.09, 1.6 before), and save it by get_booster().save_model"
+            f"{newer_release_hint(partial(_has_treelite, needed_treelite))}. Do not only read and "
+            "save it with an older one: 3.0.5 reads a file of 3.2 without an error, and answers "
+            "otherwise",
         )
 
 

@@ -23,6 +23,8 @@ from model_build.recipe_values import InnerPath
 from model_build.repository import Model
 
 INIT_FILE = "__init__.py"
+MADE_FOR = "# Made by `tritonsm lock` for Python"
+"""Beginning of the comment with the Python versions that a requirements file fits."""
 
 INIT_CODE = dedent(
     f"""\

@@ -9,7 +9,8 @@ import pytest
 from cli import lock
 from cli.__main__ import main
 from local_sagemaker.tests.support.tiny_models import times, write_python
-from model_build import checks
+from model_build import BuildTarget, checks
+from model_build.checks.environment_versions import locked_pythons
 from model_build.source import ModelSource
 
 CODE = f"import sklearn\n{times(2)}"
@@ -72,7 +73,16 @@ def test_commands_that_lint_prints_repair_the_findings(
     _run_printed_command(model)
     assert checks.lint(ModelSource(model)) == []
     assert _packages(model) == ["joblib==2.0"]
-    assert (model / "requirements.txt").read_text().startswith("# mine\n")
+    comments = "# mine\n# Made by `tritonsm lock` for Python 3.10, 3.12, from requirements.txt.\n"
+    assert (model / "requirements.txt").read_text().startswith(f"{comments}joblib==2.0 ")
+    problems = {
+        python: [message for _, message in locked_pythons(ModelSource(model), target)]
+        for python in ("3.11", "3.12")
+        for target in [BuildTarget(release="24.09").with_python(python)]
+    }
+    assert problems["3.12"] == []
+    (problem,) = problems["3.11"]
+    assert "is locked for Python 3.10, 3.12, and cpu-24.09-py311 has 3.11: tritonsm lock" in problem
 
 
 def test_python_versions_are_those_of_the_stages_that_serve_the_model() -> None:

@@ -185,6 +185,24 @@ def test_torchscript_without_options_asks_for_tensors(
     assert "add --input NAME:TYPE:SHAPE" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("file", "advice"),
+    [("wine.pkl", "--kind python"), ("net.safetensors", "--kind pytorch"), ("xgb.ubj", ".json"),
+     ("net.h5", "write the path of model.onnx")],
+)  # fmt: skip
+def test_file_that_declares_no_tensors_is_refused_with_advice(
+    models: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    advice: str,
+) -> None:
+    path = models.parent / file
+    path.write_bytes(b"")
+    assert _run(monkeypatch, models, "model", "net", "--from", str(path)) == 1
+    assert advice in capsys.readouterr().err
+
+
 def test_file_of_torch_save_is_refused(
     models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 import io
 import zipfile
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -196,3 +197,23 @@ def test_build_of_a_row_has_only_its_files_and_its_source_has_its_digest(
     assert not (unpacked / "weights" / "globex.json").exists()
     assert not (unpacked / "tests").exists()
     assert ModelSource(unpacked, "acme").digest == model.digest
+
+
+def test_error_of_a_built_row_names_its_line(fleet: Path) -> None:
+    config = CONFIG.replace('backend: "python"', 'platform: "onnxruntime_onnx"')
+    write_files(
+        fleet,
+        {
+            "recipe.yaml": FILES["recipe.yaml"].replace("weights.json", "model.onnx"),
+            "score/config.pbtxt": config,
+        },
+    )
+    (fleet / "score/1/model.py").unlink()
+    model = ModelFolder(fleet).model("globex")
+    target = BuildTarget(release="24.09")
+    options: Any = {"progress": ProgressLines(), "engines": no_engines()}
+    with (
+        pytest.raises(RepositoryInvalid, match=r"it is fleet-globex, \S+/customers\.csv:3 \["),
+        build(model, name=model.name, target=target, **options),
+    ):
+        pass
