@@ -11,13 +11,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting.capacity import Resources
 from local_sagemaker.hosting.container import ModelStatus
 from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.pools import Pool
+
+if TYPE_CHECKING:
+    from local_sagemaker.hosting.fleet import Fleet
 
 NO_ROOM = (
     "There is not enough hardware resources on the instances for this endpoint to create a copy of "
@@ -144,16 +147,6 @@ def resources_of(instance_type: str) -> Resources:
     return resources
 
 
-class HostFleet(Protocol):
-    """The fleet of an endpoint whose instances host copies."""
-
-    def serving(self) -> dict[str, list[Instance]]:
-        """Return the serving instances by variant."""
-
-    def end(self, leaving: list[Instance]) -> None:
-        """End instances."""
-
-
 class Placement:
     """Placement of copies on the instances of an endpoint's `fleet`.
 
@@ -163,7 +156,7 @@ class Placement:
     """
 
     def __init__(
-        self, fleet: HostFleet, instance_type: str, add_instance: Callable[[], bool]
+        self, fleet: "Fleet", instance_type: str, add_instance: Callable[[], bool]
     ) -> None:
         self._fleet, self._type, self._add_instance = fleet, instance_type, add_instance
         self._resources = resources_of(instance_type)

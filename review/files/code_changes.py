@@ -490,6 +490,7 @@ def _moved(old: list[str], new: list[str]) -> Iterator[str]:
 def _unit_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[Change]:
     """Yield the changed expressions of a function or class, of statements in any order."""
     sides = [[*_statements(unit)] for unit in (old, new)]
+    variables = [{*map(_stored_name, ast.walk(unit))} for unit in (old, new)]
     old_counts, new_counts = (Counter(map(_text, side)) for side in sides)
     lost, gained = old_counts - new_counts, new_counts - old_counts
     removed = [node for node in sides[0] if lost[_text(node)]]
@@ -500,12 +501,15 @@ def _unit_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[Change]:
         own = name.rpartition(".")[2]
         if before is None or after is None:
             yield Change(name, own, keyword, before, after, rank)
-        else:
-            for part, *nodes in expression_changes(own, before, after):
-                is_message = keyword == "raise" and isinstance(
-                    nodes[0], ast.JoinedStr | ast.Constant
-                )
-                yield Change(name, part, keyword, nodes[0], nodes[1], 3 if is_message else rank)
+            continue
+        for part, *nodes in expression_changes(own, before, after):
+            is_message = keyword == "raise" and isinstance(nodes[0], ast.JoinedStr | ast.Constant)
+            pair = Change(name, part, keyword, nodes[0], nodes[1], 3 if is_message else rank)
+            names = tuple(node.id if isinstance(node, ast.Name) else "" for node in nodes)
+            if not (
+                names[0] in variables[0] - variables[1] and names[1] in variables[1] - variables[0]
+            ):
+                yield pair  # not another name of a variable, whose value is told where it is set
 
 
 def _statements(node: ast.AST, *, is_first: bool = True) -> Iterator[ast.AST]:

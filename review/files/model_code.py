@@ -20,7 +20,7 @@ from review.files.python_code import fold, is_literal, last_name, literals, pars
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
 ENVIRONMENT, NATIVE, OUTSIDE = "reads the environment", "runs native code", "uses files outside"
-WRITING, HIDING = "writes or deletes files", "hides errors"
+WRITING = "writes or deletes files"
 UNVERIFIED = "does not verify who answers"
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -52,7 +52,6 @@ NAMES: dict[str, tuple[str, ...]] = {
         ),
         *("shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile"),
     ),
-    HIDING: ("contextlib.suppress",),
     UNVERIFIED: ("ssl._create_unverified_context", "ssl.CERT_NONE"),
     NATIVE: ("cffi", "ctypes", "mmap", "numpy.ctypeslib", "torch.*.load_library"),
 }
@@ -127,8 +126,6 @@ def new_capabilities(
             for key, use in _capabilities(after).items()
             if key not in known and (is_model or key[0] in RISKS)
         }
-        if {kind for kind, _ in added} == {HIDING}:
-            continue  # of what the code could do before
         for (kind, target), use in added.items():
             name = use.name if use.name.startswith(target) else f"{target}: {use.name}"
             by_statement = texts.setdefault(use.path, {})
@@ -300,8 +297,6 @@ class _Reader:
                     yield (UNVERIFIED, "verify"), node, "verify=False"
                 case ast.keyword(arg="shell", value=ast.Constant(value=True)):
                     yield (PROGRAMS, "a shell"), node, "shell=True"
-                case ast.ExceptHandler(body=[ast.Pass() | ast.Continue() as silent]):
-                    yield (HIDING, ""), silent, "except"
                 case ast.Call():
                     yield from self._of_call(node)
                     yield from self._of_path(node, own)

@@ -33,6 +33,10 @@ SECONDS = {
     **dict.fromkeys(("milliseconds", "_ms"), 1e-3),
 }
 """End of a name -> seconds of its unit."""
+INT8_RANGES = (
+    ", with the ranges of the inputs that TorchModel.sample returns: check that they are real"
+)
+"""What INT8 needs to be as exact as its tolerance says (docs/recipes.md)."""
 ONLY_FORMATTED = "only comments or formatting: all values are equal"
 TABLE = re.compile(r"models/[^/]+/[^/]+\.csv")
 """Paths of tables of recipes."""
@@ -88,7 +92,10 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
             return
         differences = [*value_differences(old, new)]
         for difference in differences:
-            yield _rule(name, difference), _with_seconds(difference)
+            text = _with_seconds(difference)
+            if difference.key_path[-1:] == ("precision",) and difference.after == "int8":
+                text += INT8_RANGES
+            yield _rule(name, difference), text
         if file.before and not differences and not outputs_differ:
             yield "", ONLY_FORMATTED
     except Unreadable as error:

@@ -16,7 +16,7 @@ from review.files.python_code import cut, last_name, parse
 Units = Mapping[str, ast.AST]
 """Qualified name -> function, or class or module without its functions."""
 
-CHECKING = re.compile(r"_*(assert|check|ensure|guard|refuse|reject|require|validate|verify)")
+CHECKING = re.compile(r"_*(assert|check|ensure|guard|refuse|reject|require|validate|verify)(_|$)")
 """Names of functions that only check."""
 BROAD = (
     "",
@@ -97,12 +97,17 @@ class Refusal(NamedTuple):
 
 
 def refusals(content: bytes | None) -> Iterator[Refusal]:
-    """Yield the statements of a file that raise an error."""
+    """Yield the statements of a file that raise an error, not those that only name another one.
+
+    Without a handler that raises another error, the first one is raised.
+    """
 
     def walk(node: ast.AST, condition: str) -> Iterator[Refusal]:
         match node:
             case ast.Raise(exc=ast.Call(func=name)) | ast.Raise(exc=ast.Name() as name):
                 yield Refusal(ast.unparse(name), ast.unparse(node), condition)
+            case ast.ExceptHandler():
+                return
             case ast.If(test=test):
                 for statement in node.body:
                     yield from walk(statement, ast.unparse(test))

@@ -204,6 +204,14 @@ def test_file_of_equal_values_is_only_formatted(path: str, before: str, after: s
     )
 
 
+def test_int8_needs_ranges_of_real_inputs() -> None:
+    recipe = "files: {{ x.plan: {{ to: tensorrt, engine: {{ precision: {} }} }} }}"
+    sides = recipe.format("fp16"), recipe.format("int8")
+    (note,) = review("models/a/recipe.yaml", sides[0], sides[1]).notes
+    assert "precision: fp16 -> int8, with the ranges of the inputs that TorchModel.sample" in note
+    assert "ranges" not in review("models/a/recipe.yaml", sides[1], sides[0]).notes[0]
+
+
 def test_rows_of_a_table() -> None:
     path, folder = "models/ferries/ferries.csv", "models/ferries"
     head = "name,weights,label\noslo,w/oslo.npz,1\nkiel,w/kiel.npz,1\n"

@@ -62,10 +62,6 @@ NEW = {
     ),
     "files": ("open('/proc/self/environ')", "uses files outside (/proc/self/environ)"),
     "writes": ("open('state', mode='ab')", "writes or deletes files (open)"),
-    "errors hidden": (
-        "import socket\ntry:\n    socket.socket()\nexcept OSError:\n    pass",
-        "hides errors (except): pass (line 16)",
-    ),
     "native": ("import ctypes", "runs native code (ctypes)"),
 }
 HARMLESS = {
@@ -74,7 +70,6 @@ HARMLESS = {
         "def read(path):\n    return open(path)\nread(os.path.join(os.path.dirname(__file__), 'a'))"
     ),
     "other names": "http = socket = eval_loss = 1\nhttp.get(socket)",
-    "errors of other code hidden": "try:\n    x = 1\nexcept OSError:\n    pass",
     "longer": "\n".join(f"x{number} = np.zeros({number})" for number in range(80)),
     "address in a text": "raise ValueError('see https://docs.example.com')",
     "compiled pattern": "import re\nre.compile('a')",
