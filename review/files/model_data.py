@@ -92,8 +92,9 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
             return
         differences = [*value_differences(old, new)]
         for difference in differences:
-            is_quantized = difference.key_path[-1] == "precision" and difference.after == "int8"
-            text = f"{_with_seconds(difference)}{INT8_RANGES if is_quantized else ''}"
+            text = _with_seconds(difference)
+            if difference.key_path[-1:] == ("precision",) and difference.after == "int8":
+                text += INT8_RANGES
             yield _rule(name, difference), text
         if file.before and not differences and not outputs_differ:
             yield "", ONLY_FORMATTED
