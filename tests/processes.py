@@ -1,6 +1,9 @@
 """Programs that tests run to their end."""
 
+import io
 import subprocess
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 
@@ -28,3 +31,14 @@ def output_of(*command: object, code: int | None = 0, **options: Any) -> str:
     )
     assert code in (None, finished.returncode), finished.stdout
     return finished.stdout
+
+
+def run_main(
+    main: Callable[[list[str]], int], *arguments: object, code: int | None = 0
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command in this process; its exit code must be `code`, unless this is None."""
+    command = [*map(str, arguments)]
+    with redirect_stdout(io.StringIO()) as output, redirect_stderr(io.StringIO()) as errors:
+        result = main(command)
+    assert code in (None, result), f"{output.getvalue()}\n{errors.getvalue()}"
+    return subprocess.CompletedProcess(command, result, output.getvalue(), errors.getvalue())

@@ -156,7 +156,15 @@ def _condition_text(grant: Grant) -> str:
 
 
 def _join(condition: Condition) -> str:
-    return " and ".join(sorted(condition))
+    """Return the entries, with a note on operators that match a request without the key.
+
+    Source: IAM user guide, reference_policies_elements_condition_operators (IfExists), and
+    condition-single-vs-multi-valued-context-keys (ForAllValues).
+    """
+    return " and ".join(
+        f"{entry} (or without it)" if re.search(r"IfExists\b|\bForAllValues:", entry) else entry
+        for entry in sorted(condition)
+    )
 
 
 def _matches(pattern: str, text: str) -> bool:

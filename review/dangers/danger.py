@@ -138,7 +138,8 @@ def _heading(messages: list[str]) -> str:
             continue
         resource_type = f"{subjects[0].partition(' ')[0]} "
         names = [subjects[0], *(name.removeprefix(resource_type) for name in subjects[1:])]
-        texts.append(f"{named([*dict.fromkeys(names)], MAX_CHANGES)}{change}")
+        names = [*dict.fromkeys(names)]
+        texts.append(f"{', '.join(names) if len(names) <= MAX_CHANGES else named(names)}{change}")
     more = f"; {len(texts) - MAX_CHANGES} more" if len(texts) > MAX_CHANGES else ""
     return f"{joined(texts[:MAX_CHANGES])}{more}"
 
@@ -181,7 +182,7 @@ class EndpointDangers:
         message = self.first.message
         kinds: dict[str, Danger] = {}
         texts = dict.fromkeys(
-            text
+            _without_change(text, message)
             for danger in self.dangers
             for text in danger.consequences
             if not text.startswith(MISMATCH)
@@ -218,6 +219,16 @@ def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
         return first.acknowledgement is not None, first.advisory, first.rank
 
     return sorted(map(EndpointDangers, groups.values()), key=order)
+
+
+def _without_change(text: str, message: str) -> str:
+    """Return a consequence without the change at its end, PATH: BEFORE -> AFTER, if it is told."""
+    parts = text.split(": ")
+    for count in range(2, len(parts)):
+        change = ": ".join(parts[count:])
+        if " -> " in change and change in message:
+            return ": ".join(parts[:count])
+    return text
 
 
 def _kind(message: str, danger: Danger) -> str:

@@ -66,7 +66,7 @@ def broken_relations(comparison: Comparison) -> Iterator[Danger]:
             )
             yield Danger(
                 f"{stack}.{path}.{digest(text)}",
-                f"{stack}/{path}: {text}",
+                f"{resources[logical_id]['Type']} {stack}/{path}: {text}",
                 rule=relation.rule,
                 group=digest(text),
                 place=f"{stack}/{path}: {relation.key}",
@@ -123,8 +123,10 @@ def _step(steps: dict[str, Any]) -> str:
 def _alarm_seconds(alarm: dict[str, Any]) -> float | None:
     """Return the least time of bad data until an alarm goes off, None if it is unknown."""
     count = alarm.get("DatapointsToAlarm", alarm.get("EvaluationPeriods"))
-    period = alarm.get("Period")
-    return count * period if isinstance(count, int) and isinstance(period, int) else None
+    statistics = [item.get("MetricStat") or {} for item in alarm.get("Metrics", ())]
+    periods = [side.get("Period") for side in (alarm, *statistics)]
+    period = max((value for value in periods if isinstance(value, int)), default=None)
+    return count * period if isinstance(count, int) and period else None
 
 
 def _custom_resources(stage: StageResources) -> Iterator[Relation]:

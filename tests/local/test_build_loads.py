@@ -93,14 +93,10 @@ def test_rejected_request_of_zeros_is_recorded(
 
 @one_triton
 @pytest.mark.parametrize(
-    ("expected", "differences"),
-    [(4, []), (5, ["Y: expected 5, got 4; allowed difference 2 %"])],
+    ("expected", "differences"), [(4, []), (5, ["Y: expected 5, got 4; allowed difference 2 %"])]
 )
 def test_answer_is_compared_with_the_golden_file(
-    expected: float,
-    differences: list[str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    expected: float, differences: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write_model(tmp_path / "model") / "tests" / "golden.json"
     file.parent.mkdir()
@@ -176,12 +172,7 @@ def test_triton_sees_nothing_of_the_build(
     ("folder", "mode", "code", "message"),
     [
         (Path.home(), 755, 1, "RuntimeError: user 65534 [] []"),
-        (
-            sys.prefix,
-            700,
-            0,
-            "not loaded into Triton: this kernel grants no namespaces, ",
-        ),
+        (sys.prefix, 700, 0, "not loaded into Triton: this kernel grants no namespaces, "),
     ],
 )
 def test_model_never_runs_as_root_without_namespaces(

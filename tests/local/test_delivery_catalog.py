@@ -173,9 +173,7 @@ def test_manual_rollback_of_a_model_stops_the_delivery(repository: Repository) -
     assert failures == {"times": 0, "plus": 0}
 
 
-def test_stage_rollback_to_the_manually_restored_version_succeeds(
-    repository: Repository,
-) -> None:
+def test_stage_rollback_to_the_manually_restored_version_succeeds(repository: Repository) -> None:
     _run("tritonsm rollback live math times")
     before = _version()
     with _count_failures() as failures:

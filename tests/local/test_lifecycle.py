@@ -27,12 +27,7 @@ from tests.local.commands import run_as
 from tests.local.conftest import BUILD_REQUIREMENTS, ROOT, Checkout, local_target
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.line_model import write_line
-from tests.local.stage_resources import (
-    bucket_keys,
-    build_ids,
-    models_bucket,
-    read_object,
-)
+from tests.local.stage_resources import bucket_keys, build_ids, models_bucket, read_object
 from tests.tritonsm import tritonsm
 
 TWICE, CODE = "models/twice", "models/twice/twice/1/model.py"

@@ -12,10 +12,11 @@ import pytest
 from onnx import TensorProto, helper
 
 from cli import external_triton, new_model, onnx_reference, try_model
-from cli.dispatch import parse_command
 from cli.external_triton import REQUEST_TIMEOUT_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.tiny_models import write
 from local_sagemaker.tests.support.triton import triton_in
+from tests.processes import run_main
+from tests.tritonsm import tritonsm
 
 FAILING_INITIALIZE = """
     def initialize(self, args):
@@ -34,37 +35,32 @@ def models(tmp_path: Path) -> Path:
     return tmp_path / "models"
 
 
-def test_unchanged_model_is_built_once(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unchanged_model_is_built_once(models: Path) -> None:
     folder = new_model.write("vowels", "repository", models=models)
     model = folder / "vowels-score/1/model.py"
     model.write_text(f'{model.read_text()}\nimport warnings\nwarnings.warn("old weights")\n')
     line = len(model.read_text().splitlines())
-    assert parse_command(["try", str(folder), "--json"])() == 0
-    output = capsys.readouterr()
-    assert "✓ build vowels" in output.err
+    output = run_main(tritonsm, "try", str(folder), "--json")
+    assert "✓ build vowels" in output.stderr
     warning = f"warning: vowels-score/1/model.py:{line}: UserWarning: old weights"
-    assert output.err.splitlines().count(warning) == 1
-    assert [*json.loads(output.out)["seconds"]][:4] == ["build", "start", "load", "first call"]
-    assert parse_command(["try", str(folder), "--input", "TEXT=aab"])() == 0
-    output = capsys.readouterr()
-    assert "build" not in output.out + output.err
-    assert output.out.splitlines()[1].split() == ["SCORE", "FP32", "[1,", "1]", "0.666667"]
+    assert output.stderr.splitlines().count(warning) == 1
+    assert [*json.loads(output.stdout)["seconds"]][:4] == ["build", "start", "load", "first call"]
+    output = run_main(tritonsm, "try", str(folder), "--input", "TEXT=aab")
+    assert "build" not in output.stdout + output.stderr
+    assert output.stdout.splitlines()[1].split() == ["SCORE", "FP32", "[1,", "1]", "0.666667"]
 
 
-def test_errors_have_the_message_of_triton(
-    models: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_have_the_message_of_triton(models: Path) -> None:
     folder = new_model.write("vowels", "repository", models=models)
     golden = folder / "tests" / "golden.json"
     golden.write_text(golden.read_text().replace("0.8", "0.5"))
-    assert parse_command(["try", str(folder)])() == 1
-    assert capsys.readouterr().err.endswith(
+    finished = run_main(tritonsm, "try", str(folder), code=1)
+    assert finished.stderr.endswith(
         "error: tests/golden.json: SCORE: expected 0.5, got 0.8; allowed difference 2 %\n"
     )
     model = folder / "vowels-score" / "1" / "model.py"
     model.write_text(f"{model.read_text()}\n{FAILING_INITIALIZE}")
-    assert parse_command(["try", str(folder)])() == 1
-    output = capsys.readouterr().err
+    output = run_main(tritonsm, "try", str(folder), code=1).stderr
     assert "error: Triton cannot load the model: " in output
     assert "ValueError: no weights" in output
     assert " vowels-score/1/model.py(" in output
@@ -74,9 +70,7 @@ def test_errors_have_the_message_of_triton(
     )  # without the archive of the earlier digest
 
 
-def test_undeclared_output_type_is_an_error_with_line(
-    models: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_undeclared_output_type_is_an_error_with_line(models: Path) -> None:
     folder = new_model.write("vowels", "repository", models=models)
     (folder / "tests" / "golden.json").unlink()
     configs = [folder / name / "config.pbtxt" for name in ("vowels", "vowels-score")]
@@ -84,16 +78,16 @@ def test_undeclared_output_type_is_an_error_with_line(
         path.write_text(
             path.read_text().replace('"SCORE" data_type: TYPE_FP32', '"SCORE" data_type: TYPE_FP64')
         )
-    assert parse_command(["try", str(folder), "--input", "TEXT=aab"])() == 1
+    finished = run_main(tritonsm, "try", str(folder), "--input", "TEXT=aab", code=1)
     lines = configs[0].read_text().splitlines()
     line_number = next(number for number, line in enumerate(lines, 1) if "SCORE" in line)
-    error = capsys.readouterr().err.splitlines()[-1]
+    error = finished.stderr.splitlines()[-1]
     assert error.startswith(f"error: {configs[0]}:{line_number}:")
     assert 'output "SCORE" is declared FP64, but the model returns FP32' in error
 
 
 def test_copied_onnx_file_is_compared_with_onnx_runtime(
-    models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     labels: dict[str, Any] = {
         "keys_strings": ["a", "ü"],
@@ -120,13 +114,12 @@ def test_copied_onnx_file_is_compared_with_onnx_runtime(
     content = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     (model / "1" / "model.onnx").write_bytes(content.SerializeToString())
     command = ["try", str(models / "labels"), "--input", 'X=[["a"],["ü"],["b"]]', "--json"]
-    assert parse_command(command)() == 0
-    output = capsys.readouterr()
-    assert json.loads(output.out)["outputs"]["Y"]["data"] == [1, 2, -1]
-    assert "model.onnx returns the same in ONNX Runtime" in output.err
+    output = run_main(tritonsm, *command)
+    assert json.loads(output.stdout)["outputs"]["Y"]["data"] == [1, 2, -1]
+    assert "model.onnx returns the same in ONNX Runtime" in output.stderr
     monkeypatch.setattr(onnx_reference, "_to_texts", np.flip)
-    assert parse_command(command)() == 1
-    assert "error: Y: differs from ONNX Runtime" in capsys.readouterr().err
+    finished = run_main(tritonsm, *command, code=1)
+    assert "error: Y: differs from ONNX Runtime" in finished.stderr
 
 
 COUNTER = """
@@ -164,23 +157,22 @@ def write_counter(models: Path, config: str) -> Path:
     return model
 
 
-def test_stateful_model_needs_sequence_parameters(
-    models: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stateful_model_needs_sequence_parameters(models: Path) -> None:
     model = write_counter(models, COUNTER_CONFIG)
     command = ["try", str(models / "counter"), "--input", "X=[[1]]", "--json"]
-    assert parse_command(command)() == 1
-    assert f"{model}/config.pbtxt:6:1: sequence_batching: " in capsys.readouterr().err
+    finished = run_main(tritonsm, *command, code=1)
+    assert f"{model}/config.pbtxt:6:1: sequence_batching: " in finished.stderr
     sequence = ["--parameter", "sequence_id=7", "--parameter", "sequence_start=true"]
-    assert parse_command([*command, *sequence])() == 0
-    assert json.loads(capsys.readouterr().out)["outputs"]["SUM"]["data"] == [1, 7]
+    finished = run_main(tritonsm, *command, *sequence)
+    assert json.loads(finished.stdout)["outputs"]["SUM"]["data"] == [1, 7]
 
 
-def test_decoupled_model_is_an_error(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_decoupled_model_is_an_error(models: Path) -> None:
     config = COUNTER_CONFIG.partition("sequence_batching")[0]
     model = write_counter(models, config + "model_transaction_policy { decoupled: true }\n")
-    assert parse_command(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
-    message = capsys.readouterr().err
+    message = run_main(
+        tritonsm, "try", str(models / "counter"), "--input", "X=[[1]]", code=1
+    ).stderr
     assert f"{model}/config.pbtxt:6:1: counter is decoupled, and try reads one response" in message
     assert "tritonsm invoke STAGE ENDPOINT counter --stream --local" in message
 
@@ -219,23 +211,20 @@ def server_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]
             proxy.shutdown()
 
 
-def test_server_option_uses_a_running_triton(
-    models: Path, server_url: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_server_option_uses_a_running_triton(models: Path, server_url: str) -> None:
     folder = new_model.write("vowels", "repository", models=models)
     command = ["try", str(folder), "--server", server_url, "--target", "cpu-24.09-py311"]
-    assert parse_command([*command, "--json"])() == 0
-    assert json.loads(capsys.readouterr().out)["outputs"]["SCORE"]["data"][0] == pytest.approx(0.8)
+    finished = run_main(tritonsm, *command, "--json")
+    assert json.loads(finished.stdout)["outputs"]["SCORE"]["data"][0] == pytest.approx(0.8)
     assert [*external_triton.FOLDER.iterdir()] == []
     model = folder / "vowels-score" / "1" / "model.py"
     model.write_text(f"{model.read_text()}\n{FAILING_INITIALIZE}")
-    assert parse_command(command)() == 1
-    error = capsys.readouterr().err
+    error = run_main(tritonsm, *command, code=1).stderr
     assert "error: POST /models: Triton answered 400: " in error
     assert "ValueError: no weights" in error
 
 
-def test_unreachable_server_is_an_error(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreachable_server_is_an_error(models: Path) -> None:
     folder = new_model.write("vowels", "repository", models=models)
-    assert parse_command(["try", str(folder), "--server", "http://127.0.0.1:1"])() == 1
-    assert "error: no Triton at http://127.0.0.1:1 (" in capsys.readouterr().err
+    finished = run_main(tritonsm, "try", str(folder), "--server", "http://127.0.0.1:1", code=1)
+    assert "error: no Triton at http://127.0.0.1:1 (" in finished.stderr

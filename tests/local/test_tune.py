@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from cli import tune
-from cli.dispatch import parse_command
 from local_sagemaker.tests.support import tiny_models
+from tests.processes import run_main
+from tests.tritonsm import tritonsm
 
 CONFIG = f"""# a model that waits
 {tiny_models.CONFIG}
@@ -29,13 +30,10 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return config
 
 
-def test_faster_settings_are_a_diff_and_written(
-    config: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_faster_settings_are_a_diff_and_written(config: Path) -> None:
     folder = str(config.parents[1])
     arguments = ["--input", "X=[[1]]", "--callers", "4", "--seconds", "1"]
-    assert parse_command(["tune", folder, *arguments, "--write"])() == 0
-    output = capsys.readouterr().out
+    output = run_main(tritonsm, "tune", folder, *arguments, "--write").stdout
     assert "as it is" in output
     assert "-instance_group [ { count: 1 kind: KIND_GPU } ]" in output
     assert config.read_text() == CONFIG.replace(
@@ -44,10 +42,8 @@ def test_faster_settings_are_a_diff_and_written(
     )
 
 
-def test_limit_of_latency_excludes_faster_settings(
-    config: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_limit_of_latency_excludes_faster_settings(config: Path) -> None:
     arguments = ["--input", "X=[[1]]", "--callers", "2", "--seconds", "1", "--p95", "1"]
-    assert parse_command(["tune", str(config.parents[1]), *arguments])() == 0
-    assert "no configuration is 1.1 times as fast" in capsys.readouterr().out
+    finished = run_main(tritonsm, "tune", str(config.parents[1]), *arguments)
+    assert "no configuration is 1.1 times as fast" in finished.stdout
     assert config.read_text() == CONFIG

@@ -2,8 +2,8 @@
 
 import functools
 import json
-from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from stacks import add_stacks, stage_stacks, synthesise
 from stages import StageConfig, load_stage, stage_names
 from stages.plan import StagePlan
 from tests.synth.endpoints import SampleStack
-from tests.synth.every_stage import every_stage
+from tests.synth.every_stage import EVERY_STAGE, every_stage
 
 ROOT = Path(__file__).parents[2]
 CONTEXT = {
@@ -23,8 +23,8 @@ CONTEXT = {
     "aws:cdk:disable-creation-stack-traces": True,  # as in app.py
 }
 
-Assembly = Callable[[str], CloudAssembly]
-Templates = Callable[[str], dict[str, dict[str, Any]]]
+FOLDER = TemporaryDirectory(prefix="synth-")
+"""The assemblies of this process."""
 
 
 def add_stage(app: App, name: str, config: StageConfig | None = None) -> None:
@@ -38,45 +38,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.synth)
 
 
-@pytest.fixture(scope="session")
-def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """Return the function that synthesises a shipped stage."""
-
-    @functools.cache
-    def synthesise_shipped(stage: str) -> CloudAssembly:
-        app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp(stage)), stack_traces=False)
+@functools.cache
+def assembly_of(stage: str) -> CloudAssembly:
+    """Synthesise a shipped stage or a stage of EVERY_STAGE."""
+    app = App(context=CONTEXT, outdir=str(Path(FOLDER.name, stage)), stack_traces=False)
+    with pytest.MonkeyPatch.context() as patch:
+        if stage in EVERY_STAGE:
+            patch.setattr(stage_stacks, "load_stage", lambda name, _: every_stage(name))
         return synthesise(app, stage)
 
-    return synthesise_shipped
+
+@functools.cache
+def templates_of(stage: str) -> dict[str, dict[str, Any]]:
+    """Return stack name -> template of such a stage."""
+    return templates_in(assembly_of(stage))
 
 
-@pytest.fixture(scope="session")
-def every_assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """Return the function that synthesises a stage of EVERY_STAGE."""
-
-    @functools.cache
-    def synthesise_generated(name: str) -> CloudAssembly:
-        app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp("every")), stack_traces=False)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(stage_stacks, "load_stage", lambda name, _: every_stage(name))
-            return synthesise(app, name)
-
-    return synthesise_generated
-
-
-@pytest.fixture(scope="session")
-def templates(assembly: Assembly) -> Templates:
-    """Return the function that returns the templates of a shipped stage by stack name."""
-    return functools.cache(lambda stage: templates_of(assembly(stage)))
-
-
-@pytest.fixture(scope="session")
-def every_template(every_assembly: Assembly) -> Templates:
-    """Return the function that returns the templates of a stage of EVERY_STAGE by stack name."""
-    return functools.cache(lambda name: templates_of(every_assembly(name)))
-
-
-def templates_of(assembly: CloudAssembly) -> dict[str, dict[str, Any]]:
+def templates_in(assembly: CloudAssembly) -> dict[str, dict[str, Any]]:
     """Return stack name -> template."""
     return {stack.stack_name: stack.template for stack in assembly.stacks}
 
@@ -94,12 +72,12 @@ def stage(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def endpoint_template(templates: Templates) -> Template:
+def endpoint_template() -> Template:
     """Return the template of the endpoint `text` of prod."""
-    return Template.from_json(templates("prod")["prod-text"])
+    return Template.from_json(templates_of("prod")["prod-text"])
 
 
 @pytest.fixture(scope="session")
-def models_template(templates: Templates) -> Template:
+def models_template() -> Template:
     """Return the template of the models stack of prod."""
-    return Template.from_json(templates("prod")["prod-models"])
+    return Template.from_json(templates_of("prod")["prod-models"])

@@ -57,11 +57,7 @@ IDS = {
 }
 """Resource type -> ID that the service generates; keys get one each."""
 
-ARN_BY_REF = {
-    "AWS::IAM::OIDCProvider",
-    "AWS::SNS::Topic",
-    "AWS::StepFunctions::StateMachine",
-}
+ARN_BY_REF = {"AWS::IAM::OIDCProvider", "AWS::SNS::Topic", "AWS::StepFunctions::StateMachine"}
 """Resource types whose `Ref` is the ARN (template reference, return values)."""
 
 

@@ -117,7 +117,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                 "image": {"uri": IMAGE, "backends": ["pytorch", "tokens"]},
                 "detailed_observability": True,
                 "alarms": {"model_latency_p50_ms": {"warning": 20}, "unloads_per_minute": {}},
-            },
+            }
         },
     },
     "old": {

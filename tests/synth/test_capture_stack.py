@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from aws_cdk.assertions import Match, Template
 
-from tests.synth.conftest import Templates
+from tests.synth.conftest import templates_of
 
 BUCKET, CONFIG = "AWS::S3::Bucket", "AWS::SageMaker::EndpointConfig"
 
 
-def test_stage_without_data_capture_has_no_capture_stack(stage: str, templates: Templates) -> None:
-    assert f"{stage}-capture" not in templates(stage)
+def test_stage_without_data_capture_has_no_capture_stack(stage: str) -> None:
+    assert f"{stage}-capture" not in templates_of(stage)
 
 
-def test_endpoint_captures_below_its_name_with_bucket_key(every_template: Templates) -> None:
-    stacks = every_template("all")
+def test_endpoint_captures_below_its_name_with_bucket_key() -> None:
+    stacks = templates_of("all")
     ten = Template.from_json(stacks["all-ten-variants"])
     import_value = {"Fn::ImportValue": Match.string_like_regexp("^all-capture:")}
     ten.has_resource_properties(
@@ -36,8 +36,8 @@ def test_endpoint_captures_below_its_name_with_bucket_key(every_template: Templa
     assert '"CaptureMode": "Output"' in rolling
 
 
-def test_captured_data_has_retention_and_survives_stack_deletion(every_template: Templates) -> None:
-    resources = every_template("all")["all-capture"]["Resources"]
+def test_captured_data_has_retention_and_survives_stack_deletion() -> None:
+    resources = templates_of("all")["all-capture"]["Resources"]
     (bucket,) = (
         resource
         for name, resource in resources.items()
@@ -54,14 +54,14 @@ def test_captured_data_has_retention_and_survives_stack_deletion(every_template:
     assert [resource["DeletionPolicy"] for resource in retained_resources] == ["Retain"] * 3
 
 
-def test_tags_are_set_on_taggable_resources(every_template: Templates) -> None:
+def test_tags_are_set_on_taggable_resources() -> None:
     tags: list[dict[str, Any]] = [
         {"Key": "Team", "Value": "search"},
         {"Key": "cost-centre/EU", "Value": "4711 + 4712"},
     ]
     tagged_types = {
         resource["Type"]
-        for template in every_template("all").values()
+        for template in templates_of("all").values()
         for resource in template["Resources"].values()
         if isinstance(values := resource.get("Properties", {}).get("Tags"), list)
         and all(tag in values for tag in tags)
@@ -80,10 +80,8 @@ def test_tags_are_set_on_taggable_resources(every_template: Templates) -> None:
         ("plain", {"plain-volumes": 90, "plain-volumes/triton-metrics": 7}),
     ],
 )
-def test_endpoint_log_retention_is_that_of_the_stage(
-    every_template: Templates, stage: str, days: dict[str, int]
-) -> None:
-    resources = every_template(stage)[f"{stage}-models"]["Resources"].values()
+def test_endpoint_log_retention_is_that_of_the_stage(stage: str, days: dict[str, int]) -> None:
+    resources = templates_of(stage)[f"{stage}-models"]["Resources"].values()
     retention = {
         resource["Properties"]["LogGroupName"]: resource["Properties"]["RetentionInDays"]
         for resource in resources

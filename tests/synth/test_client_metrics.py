@@ -11,7 +11,7 @@ from aws_cdk.assertions import Template
 from endpoint_client import CatalogEntry, ModelCall
 from endpoint_client.metrics import NAMESPACE, EmfLogger
 from stacks.endpoint_stack import CLIENT_NAMESPACE
-from tests.synth.conftest import Templates
+from tests.synth.conftest import templates_of
 from tests.synth.endpoints import SampleStack
 from tests.unit.endpoint_client.conftest import entry_text
 from triton_sagemaker.charts import CLIENT_CHARTS, CLIENT_DIMENSIONS
@@ -36,9 +36,9 @@ def test_client_metrics_have_a_dashboard_row(sample: SampleStack) -> None:
         assert f"'{statistic}', 60" in body
 
 
-def test_stage_setting_enables_client_metrics_row(every_template: Templates) -> None:
+def test_stage_setting_enables_client_metrics_row() -> None:
     for stage, stack, charts in (("pooled", "pooled-text", 4), ("plain", "plain-volumes", 0)):
-        template = Template.from_json(every_template(stage)[stack])
+        template = Template.from_json(templates_of(stage)[stack])
         (dashboard,) = template.find_resources("AWS::CloudWatch::Dashboard").values()
         body = json.dumps(dashboard["Properties"]["DashboardBody"])
         assert body.count(f"{{{NAMESPACE},Endpoint,Model}}") == charts

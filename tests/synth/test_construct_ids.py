@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import App, Stack
 from constructs import Construct
 
-from tests.synth.conftest import CONTEXT, Templates, add_stage, templates_of
+from tests.synth.conftest import CONTEXT, add_stage, templates_in, templates_of
 from tests.synth.deployed import Deployed, Resource
 from tests.synth.every_stage import ACCOUNT, every_stage
 
@@ -20,9 +20,9 @@ Other stacks refer to these names, and neither resource can be replaced to get a
 
 
 def test_access_does_not_depend_on_construct_ids(
-    every_template: Templates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = access(every_template("all"))
+    expected = access(templates_of("all"))
     create = jsii.create
 
     def create_renamed(construct_class: type, instance: object, args: Any = None) -> Any:
@@ -35,9 +35,9 @@ def test_access_does_not_depend_on_construct_ids(
     monkeypatch.setattr(jsii, "create", create_renamed)
     renamed = App(context=CONTEXT, outdir=str(tmp_path), stack_traces=False)
     add_stage(renamed, "all", every_stage("all"))
-    templates = templates_of(renamed.synth())  # also runs cdk-nag with its suppressions
+    templates = templates_in(renamed.synth())  # also runs cdk-nag with its suppressions
     assert {*templates["all-models"]["Resources"]}.isdisjoint(
-        name for name in every_template("all")["all-models"]["Resources"] if "Builder" in name
+        name for name in templates_of("all")["all-models"]["Resources"] if "Builder" in name
     )
     assert access(templates) == expected
 

@@ -32,7 +32,7 @@ from stages.schema.alarms import AlarmsConfig
 from stages.schema.stage import RetentionDays
 from tests import catalog_items
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
-from tests.synth.conftest import Assembly, Templates
+from tests.synth.conftest import assembly_of, templates_of
 from triton_sagemaker import AlarmThresholds, ModelBuilder
 from triton_sagemaker.build_handler import index
 
@@ -41,8 +41,8 @@ OUTPUTS = (archives.START_FUNCTION, archives.POLL_FUNCTION)
 MANIFEST = "text/cpu-24.09/minilm-0123456789ab.json"
 
 
-def test_table_and_its_items_are_the_same_everywhere(templates: Templates) -> None:
-    (resource,) = templates("prod")["prod-catalog"]["Resources"].values()
+def test_table_and_its_items_are_the_same_everywhere() -> None:
+    (resource,) = templates_of("prod")["prod-catalog"]["Resources"].values()
     table = resource["Properties"]
     name = table["TableName"]
     assert name == catalog.table_name("prod")
@@ -57,9 +57,9 @@ def test_table_and_its_items_are_the_same_everywhere(templates: Templates) -> No
 
 
 @pytest.fixture
-def entry(assembly: Assembly) -> Entry:
+def entry() -> Entry:
     """Return the entry of minilm in the list that a deploy writes for prod's endpoint `text`."""
-    lists = [path.read_text() for path in Path(assembly("prod").directory).glob("*.jsonl")]
+    lists = [path.read_text() for path in Path(assembly_of("prod").directory).glob("*.jsonl")]
     lines: list[Entry] = [json.loads(line) for text in lists for line in text.splitlines()]
     entries = [line for line in lines if "endpoint" in line]
     (result,) = (entry for entry in entries if entry["endpoint"] == "prod-text")
@@ -133,9 +133,9 @@ def test_delivery_rebuilds_from_manifest_source() -> None:
     assert item.source == source_key("d")
 
 
-def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates) -> None:
+def test_buildspec_variables_are_set_by_handler_and_project() -> None:
     read = set(re.findall(r"\$\{?([A-Z_]+)", str(BUILDSPEC["phases"])))
-    resources = templates("prod")["prod-models"]["Resources"].values()
+    resources = templates_of("prod")["prod-models"]["Resources"].values()
     environments = [
         resource["Properties"]["Environment"].get("EnvironmentVariables", [])
         for resource in resources
@@ -154,8 +154,8 @@ def test_handler_looks_for_builds_of_the_longest_duration() -> None:
     assert longest.to_seconds() == index.MAX_BUILD_SECONDS
 
 
-def test_delivery_invokes_the_provider_functions(templates: Templates) -> None:
-    models = templates("prod")["prod-models"]
+def test_delivery_invokes_the_provider_functions() -> None:
+    models = templates_of("prod")["prod-models"]
     logical_ids = {output: models["Outputs"][output]["Value"]["Ref"] for output in OUTPUTS}
     handlers = {
         output: models["Resources"][name]["Properties"]["Handler"]
@@ -188,14 +188,14 @@ def test_stage_can_set_every_cloudwatch_log_retention() -> None:
     assert RETENTION.keys() == set(get_args(RetentionDays))
 
 
-def test_publish_reads_gpu_project_from_stack_outputs(templates: Templates) -> None:
-    models = templates("prod")["prod-models"]
+def test_publish_reads_gpu_project_from_stack_outputs() -> None:
+    models = templates_of("prod")["prod-models"]
     project = models["Resources"][models["Outputs"][engines.GPU_PROJECT]["Value"]["Ref"]]
     assert project["Properties"]["Environment"]["Type"] == "LINUX_GPU_CONTAINER"
 
 
-def test_template_without_scaling_has_no_dangling_references(templates: Templates) -> None:
-    for stack, template in templates("prod").items():
+def test_template_without_scaling_has_no_dangling_references() -> None:
+    for stack, template in templates_of("prod").items():
         targets = [
             resource["Properties"]["ResourceId"].rpartition("/")[2]
             for resource in template["Resources"].values()

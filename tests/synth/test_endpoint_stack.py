@@ -14,7 +14,7 @@ from stacks.model_stack import ModelStack
 from stages import StageConfig
 from stages.plan import StagePlan, planned_model
 from stages.schema.server import ServerConfig
-from tests.synth.conftest import Templates
+from tests.synth.conftest import templates_of
 from triton_sagemaker import ServerOptions
 
 MODEL, CONFIG, ENDPOINT = (
@@ -95,9 +95,9 @@ def test_warnings_of_models(
     assert [name for name in warnings if name in of_models] == expected
 
 
-def test_deployment_order(templates: Templates) -> None:
+def test_deployment_order() -> None:
     # The archives, the endpoint, its check, and then the catalog, whatever a dashboard does.
-    text = templates("prod")["prod-text"]
+    text = templates_of("prod")["prod-text"]
     for kind, earlier in {
         MODEL: BUILD,
         ENDPOINT: "Custom::TritonUpdateGuard",
@@ -113,8 +113,8 @@ def test_deployment_order(templates: Templates) -> None:
 # Volumes
 
 
-def test_volumes_are_encrypted_with_the_models_key(templates: Templates) -> None:
-    text = Template.from_json(templates("local")["local-text"])
+def test_volumes_are_encrypted_with_the_models_key() -> None:
+    text = Template.from_json(templates_of("local")["local-text"])
     text.has_resource_properties(
         CONFIG,
         {"KmsKeyId": {"Fn::ImportValue": Match.string_like_regexp("local-models:.*ModelsKey")}},
@@ -131,8 +131,8 @@ def test_nvme_variant_has_no_volume_key(other: str) -> None:
 # Settings
 
 
-def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templates) -> None:
-    endpoint = Template.from_json(every_template("plain")["plain-volumes"])
+def test_triton_metrics_are_published_and_on_the_dashboard() -> None:
+    endpoint = Template.from_json(templates_of("plain")["plain-volumes"])
     environment = {
         "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
         "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
@@ -148,30 +148,30 @@ def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templ
         assert re.search(
             rf"SEARCH\('Namespace=\W+Triton/plain-volumes\W+MetricName=\W+{name}", body
         )
-    groups = Template.from_json(every_template("plain")["plain-models"])
+    groups = Template.from_json(templates_of("plain")["plain-models"])
     groups.has_resource_properties(
         "AWS::Logs::LogGroup",
         {"LogGroupName": environment["SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP"]},
     )
 
 
-def test_alarms_notify_stage_topic_and_configured_topics(templates: Templates) -> None:
+def test_alarms_notify_stage_topic_and_configured_topics() -> None:
     alarms = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
     assert [TOPIC] in [alarm["Properties"].get("AlarmActions") for alarm in alarms.values()]
     (topic_name,) = (
         resource["Properties"]["TopicName"]
-        for resource in templates("prod")["prod-models"]["Resources"].values()
+        for resource in templates_of("prod")["prod-models"]["Resources"].values()
         if resource["Type"] == "AWS::SNS::Topic"
     )
-    template = json.dumps(templates("prod")["prod-text"])
+    template = json.dumps(templates_of("prod")["prod-text"])
     assert f':{topic_name}"' in template
 
 
 # Stages
 
 
-def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
-    resources = templates("dev")["dev-text"]["Resources"].values()
+def test_trial_stage_has_no_production_resources() -> None:
+    resources = templates_of("dev")["dev-text"]["Resources"].values()
     assert sorted(resource["Type"] for resource in resources) == [
         "AWS::CloudWatch::Alarm",  # both are rollback alarms
         "AWS::CloudWatch::Alarm",

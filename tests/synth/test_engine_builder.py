@@ -12,7 +12,7 @@ from aws_cdk.assertions import Template
 
 from stacks.model_stack import ENGINE_BUILDSPEC
 from tests.processes import run_program
-from tests.synth.conftest import Templates
+from tests.synth.conftest import templates_of
 from tests.synth.endpoints import model_stack, trial_stage
 from tests.synth.every_stage import MIRROR
 
@@ -20,8 +20,7 @@ from tests.synth.every_stage import MIRROR
 def project(template: Template) -> dict[str, Any]:
     """Return the properties of the GPU build project."""
     (only,) = template.find_resources(
-        "AWS::CodeBuild::Project",
-        {"Properties": {"Environment": {"Type": "LINUX_GPU_CONTAINER"}}},
+        "AWS::CodeBuild::Project", {"Properties": {"Environment": {"Type": "LINUX_GPU_CONTAINER"}}}
     ).values()
     properties: dict[str, Any] = only["Properties"]
     return properties
@@ -71,8 +70,8 @@ def _write_program(path: Path, script: str) -> None:
     path.chmod(0o755)
 
 
-def test_mirrored_image_is_in_outputs_and_builder_environment(every_template: Templates) -> None:
-    template = every_template("all")["all-models"]
+def test_mirrored_image_is_in_outputs_and_builder_environment() -> None:
+    template = templates_of("all")["all-models"]
     assert template["Outputs"]["GpuImages"]["Value"] == json.dumps({"25.04": MIRROR})
     (builder,) = (
         resource["Properties"]["Environment"]["EnvironmentVariables"]

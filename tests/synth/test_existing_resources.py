@@ -6,7 +6,7 @@ from typing import Any
 
 from aws_cdk.cx_api import CloudAssembly
 
-from tests.synth.conftest import Assembly, Templates
+from tests.synth.conftest import assembly_of, templates_of
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE
 
 EXISTING: dict[str, Any] = EVERY_STAGE["existing"]["existing"]
@@ -22,8 +22,8 @@ def of_type(templates: dict[str, dict[str, Any]], kind: str) -> list[dict[str, A
     ]
 
 
-def test_instances_are_in_the_existing_network(every_template: Templates) -> None:
-    templates = every_template("existing")
+def test_instances_are_in_the_existing_network() -> None:
+    templates = templates_of("existing")
     assert of_type(templates, "AWS::EC2::VPC") == []
     models = of_type(templates, "AWS::SageMaker::Model")
     assert len(models) == 2
@@ -36,8 +36,8 @@ def test_instances_are_in_the_existing_network(every_template: Templates) -> Non
         assert group["VpcId"] == EXISTING["vpc_id"]
 
 
-def test_existing_key_encrypts_archives_records_and_volumes(every_template: Templates) -> None:
-    templates = every_template("existing")
+def test_existing_key_encrypts_archives_records_and_volumes() -> None:
+    templates = templates_of("existing")
     (key,) = of_type(templates, "AWS::KMS::Key")
     assert "notifications" in key["Description"]  # the only own key is of the alarm topic
     (bucket,) = (
@@ -55,15 +55,15 @@ def test_existing_key_encrypts_archives_records_and_volumes(every_template: Temp
     assert capture["KmsKeyId"] == EXISTING["kms_key_arn"]
 
 
-def test_every_role_has_the_boundary(every_template: Templates) -> None:
-    roles = of_type(every_template("existing"), "AWS::IAM::Role")
+def test_every_role_has_the_boundary() -> None:
+    roles = of_type(templates_of("existing"), "AWS::IAM::Role")
     assert len(roles) > 5
     boundaries = {role.get("PermissionsBoundary") for role in roles}
     assert boundaries == {f"arn:aws:iam::{ACCOUNT}:policy/teams/boundary"}
 
 
-def test_every_stack_uses_the_bootstrap_stack_of_the_qualifier(every_assembly: Assembly) -> None:
-    assembly: CloudAssembly = every_assembly("existing")
+def test_every_stack_uses_the_bootstrap_stack_of_the_qualifier() -> None:
+    assembly: CloudAssembly = assembly_of("existing")
     manifest = Path(assembly.directory, "manifest.json").read_text()
     templates = json.dumps([stack.template for stack in assembly.stacks])
     assert "cdk-acme-deploy-role-" in manifest
@@ -72,9 +72,9 @@ def test_every_stack_uses_the_bootstrap_stack_of_the_qualifier(every_assembly: A
     assert "hnb659fds" not in manifest + templates
 
 
-def test_existing_role_is_not_changed(every_template: Templates) -> None:
+def test_existing_role_is_not_changed() -> None:
     role = EVERY_STAGE["role"]["existing"]["execution_role_arn"]
-    templates = every_template("role")
+    templates = templates_of("role")
     models = of_type(templates, "AWS::SageMaker::Model")
     assert [model["ExecutionRoleArn"] for model in models] == [role, role]
     for stack in ("role-text", "role-vision"):

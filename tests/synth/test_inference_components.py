@@ -10,7 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
-from tests.synth.conftest import Templates
+from tests.synth.conftest import templates_of
 from tests.synth.endpoints import SampleStack
 from triton_sagemaker import (
     Canary,
@@ -71,10 +71,10 @@ def test_config_has_role_and_network_but_no_model(sample: SampleStack) -> None:
     assert "VpcConfig" not in sample.properties(MODEL)
 
 
-def test_guard_runs_before_a_change_of_the_update_alone(every_template: Templates) -> None:
+def test_guard_runs_before_a_change_of_the_update_alone() -> None:
     """It waits for scaling: SageMaker refuses an update of a component that is being scaled."""
     checked = 0
-    for template in every_template("components").values():
+    for template in templates_of("components").values():
         resources = template["Resources"].values()
         components = [item for item in resources if item["Type"] == COMPONENT]
         for guard in resources:

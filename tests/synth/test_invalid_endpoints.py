@@ -340,10 +340,7 @@ def test_synthesis_fails_with_problems_of_all_endpoints(
 ) -> None:
     sample = SampleStack()  # without the context of cdk.json
     first = sample.endpoint(
-        sample.variant(
-            hosting=sample.multi_model(prefix="text"),
-            initial_instance_count=0,
-        ),
+        sample.variant(hosting=sample.multi_model(prefix="text"), initial_instance_count=0),
         endpoint_name="my endpoint",
         update=Canary(percent=90),
     )

@@ -10,7 +10,7 @@ import pytest
 from plan.document import Plan
 from plan.mismatches import ALARM, KINDS, mismatches
 from stages import stage_names
-from tests.synth.conftest import Assembly, templates_of
+from tests.synth.conftest import assembly_of, templates_of
 from tests.synth.every_stage import EVERY_STAGE
 
 Keys = tuple[str | int, ...]
@@ -24,13 +24,9 @@ NOT_OF_THE_PLAN = {
 
 
 @pytest.fixture(params=[*stage_names(), *EVERY_STAGE])
-def planned(
-    request: pytest.FixtureRequest, assembly: Assembly, every_assembly: Assembly
-) -> tuple[Plan, Templates]:
+def planned(request: pytest.FixtureRequest) -> tuple[Plan, Templates]:
     """Return the plan and the templates of each stage."""
-    name = request.param
-    cloud = assembly(name) if name in stage_names() else every_assembly(name)
-    return Plan.read(Path(cloud.directory)), templates_of(cloud)
+    return Plan.read(Path(assembly_of(request.param).directory)), templates_of(request.param)
 
 
 def test_templates_match_their_plan(planned: tuple[Plan, Templates]) -> None:

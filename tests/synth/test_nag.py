@@ -29,8 +29,7 @@ def test_construct_library_has_no_nag_findings() -> None:
     records = CaptureBucket(sample.stack, "Records", retention={"all/": Duration.days(7)})
     hosting = sample.multi_model(bucket=models)
     endpoint = sample.endpoint(
-        sample.variant(hosting=hosting),
-        data_capture=DataCapture(bucket=records, prefix="all"),
+        sample.variant(hosting=hosting), data_capture=DataCapture(bucket=records, prefix="all")
     )
     endpoint.instance_production_variants[0].auto_scale_instance_count(
         max_capacity=2

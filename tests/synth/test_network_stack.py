@@ -7,14 +7,14 @@ from aws_cdk import App, Environment
 from aws_cdk.assertions import Template
 
 from stacks.network_stack import NetworkStack
-from tests.synth.conftest import Templates
+from tests.synth.conftest import templates_of
 from tests.synth.deployed import Deployed
 from tests.synth.endpoints import model_stack, trial_stage
 from tests.synth.statements import allows
 
 
-def test_instances_reach_https_and_the_buckets_of_the_stage_only(every_template: Templates) -> None:
-    deployed = Deployed(every_template("all"), region="eu-west-1", account="111122223333")
+def test_instances_reach_https_and_the_buckets_of_the_stage_only() -> None:
+    deployed = Deployed(templates_of("all"), region="eu-west-1", account="111122223333")
     (endpoint,) = deployed.of_type("AWS::EC2::VPCEndpoint")
     policy = deployed.statements(endpoint.properties["PolicyDocument"], endpoint.stack)
     models, captured = (

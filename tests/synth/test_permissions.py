@@ -12,7 +12,7 @@ from cli.permissions import ACTIONS, MAX_POLICY, deployer_policy, execution_poli
 from delivery.permissions import principals
 from stages import StageConfig, load_stage
 from tests.permission_names import Place
-from tests.synth.conftest import Templates
+from tests.synth.conftest import templates_of
 from tests.synth.deployed import Deployed
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
 from tests.synth.permissions import (
@@ -69,25 +69,25 @@ def stage_under_test(settings: StageConfig, name: str, templates: Stacks) -> Sta
     return StageUnderTest(deployed, placeholders)
 
 
-def test_shipped_stage_matches_the_ledger(stage: str, templates: Templates) -> None:
-    tested_stage = stage_under_test(load_stage(stage), stage, templates(stage))
+def test_shipped_stage_matches_the_ledger(stage: str) -> None:
+    tested_stage = stage_under_test(load_stage(stage), stage, templates_of(stage))
     assert list(missing_permissions(tested_stage)) == []
     assert list(excess_permissions(tested_stage)) == []
 
 
 # Of the stage `role`, the execution role is outside of the templates.
 @pytest.mark.parametrize("name", sorted(EVERY_STAGE.keys() - {"role"}))
-def test_generated_stage_matches_the_ledger(name: str, every_template: Templates) -> None:
-    tested_stage = stage_under_test(every_stage(name), name, every_template(name))
+def test_generated_stage_matches_the_ledger(name: str) -> None:
+    tested_stage = stage_under_test(every_stage(name), name, templates_of(name))
     assert list(missing_permissions(tested_stage)) == []
     assert list(excess_permissions(tested_stage)) == []
 
 
-def test_every_ledger_row_is_tested(templates: Templates, every_template: Templates) -> None:
+def test_every_ledger_row_is_tested() -> None:
     tested_stages = [
-        stage_under_test(load_stage("local"), "local", templates("local")),
+        stage_under_test(load_stage("local"), "local", templates_of("local")),
         *(
-            stage_under_test(every_stage(name), name, every_template(name))
+            stage_under_test(every_stage(name), name, templates_of(name))
             for name in ("all", "plain", "components", "existing")
         ),
     ]
@@ -228,8 +228,8 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.description)
-def test_changed_policy_is_reported(change: PolicyChange, templates: Templates) -> None:
-    changed_templates = copy.deepcopy(templates("prod"))
+def test_changed_policy_is_reported(change: PolicyChange) -> None:
+    changed_templates = copy.deepcopy(templates_of("prod"))
     change.apply(changed_templates[change.stack]["Resources"])
     assert change.message in "\n".join(
         change.check(stage_under_test(load_stage("prod"), "prod", changed_templates))
@@ -274,14 +274,10 @@ ARCHIVE_KEY = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
     ],
 )  # fmt: skip
 def test_bucket_policy_decides_who_may_write(
-    role_name: str,
-    key: str,
-    context: dict[str, str],
-    allowed: bool,
-    every_template: Templates,
+    role_name: str, key: str, context: dict[str, str], allowed: bool
 ) -> None:
     # The identity policy allows everything, so the bucket policy decides.
-    tested_stage = stage_under_test(every_stage("all"), "all", every_template("all"))
+    tested_stage = stage_under_test(every_stage("all"), "all", templates_of("all"))
     roles = {
         resource.id: tested_stage.deployed.arn(resource)
         for resource in tested_stage.deployed.of_type("AWS::IAM::Role")
@@ -327,11 +323,11 @@ def assert_actions_exist(statements: list[dict[str, Any]]) -> None:
         assert name.lower() in services[service]["Actions"], action
 
 
-def test_policies_of_deployers_cover_the_stage(stage: str, templates: Templates) -> None:
+def test_policies_of_deployers_cover_the_stage(stage: str) -> None:
     policy = deployer_policy(stage, "us-east-1", "*", "acme")
     assert len(json.dumps(policy, separators=(",", ":"))) <= MAX_POLICY
     assert "role/cdk-acme-deploy-role-" in json.dumps(policy)
-    statements = execution_statements(templates(stage), {}) + policy["Statement"]
+    statements = execution_statements(templates_of(stage), {}) + policy["Statement"]
     assert_actions_exist(statements)
     actions = {action for row in statements for action in row["Action"]}
     assert {"codebuild:CreateProject", "lambda:InvokeFunction", "kms:CreateKey"} <= actions
@@ -359,13 +355,13 @@ def test_policies_of_deployers_cover_the_stage(stage: str, templates: Templates)
     ],
 )  # fmt: skip
 def test_cloudformation_may_change_own_roles_only(
-    action: str, resource: str, allowed: bool, every_template: Templates
+    action: str, resource: str, allowed: bool
 ) -> None:
     existing = {
         "execution_role_arn": f"{IAM}role/teams/serving",
         "permissions_boundary": "teams/boundary",
     }
-    statements = execution_statements(every_template("all"), existing)
+    statements = execution_statements(templates_of("all"), existing)
     assert_actions_exist(statements)
     assert allows(statements, action, resource=resource) is allowed
 
@@ -373,11 +369,9 @@ def test_cloudformation_may_change_own_roles_only(
 @pytest.mark.parametrize(
     "action", ["AttachRolePolicy", "CreateRole", "PutRolePermissionsBoundary", "PutRolePolicy"]
 )
-def test_cloudformation_creates_no_role_without_the_boundary(
-    action: str, every_template: Templates
-) -> None:
+def test_cloudformation_creates_no_role_without_the_boundary(action: str) -> None:
     existing = {"permissions_boundary": "teams/boundary"}
-    statements = execution_statements(every_template("all"), existing)
+    statements = execution_statements(templates_of("all"), existing)
     for boundary, allowed in {"teams/boundary": True, "teams/other": False}.items():
         context = {"iam:PermissionsBoundary": f"{IAM}policy/{boundary}"}
         role = f"{IAM}role/x-models-A"

@@ -13,11 +13,7 @@ from aws_cdk import aws_s3 as s3
 
 from tests.synth.conftest import CONTEXT
 from tests.synth.endpoints import SampleStack
-from triton_sagemaker import (
-    ContainerImage,
-    EndpointLog,
-    TritonEndpoint,
-)
+from triton_sagemaker import ContainerImage, EndpointLog, TritonEndpoint
 
 MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{kind}" for kind in ("Model", "EndpointConfig", "Endpoint")
@@ -90,10 +86,7 @@ def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
     ]
     (pulls,) = statements
     own = {"Fn::GetAtt": [next(name for name in resources if name.startswith("Triton")), "Arn"]}
-    assert pulls["Resource"] == [
-        own,
-        "arn:aws:ecr:us-east-1:444455556666:repository/teams/triton",
-    ]
+    assert pulls["Resource"] == [own, "arn:aws:ecr:us-east-1:444455556666:repository/teams/triton"]
 
 
 # Updates

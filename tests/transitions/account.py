@@ -45,14 +45,7 @@ from platform_facts.rules.catalog import entry_text
 from tests.catalog_items import create_table, memory_dynamodb
 from tests.transitions.caller import Caller, FakeRandom
 from tests.transitions.faults import Fault, FaultKind
-from tests.transitions.functions import (
-    S3,
-    CodeBuild,
-    CustomResource,
-    NoInterfaces,
-    Service,
-    load,
-)
+from tests.transitions.functions import S3, CodeBuild, CustomResource, NoInterfaces, Service, load
 from tests.transitions.instances import start_component_server, start_server
 from tests.transitions.templates import ENDPOINT, STAGE, Template
 
@@ -82,10 +75,7 @@ class Account:
         self._clock.on_sleep = lambda _: self._bake()
         self.hosting = HostingOperations(
             SimpleNamespace(  # type: ignore[arg-type]
-                capacities=Capacities(),
-                max_processes=2,
-                s3=self.s3,
-                report_event=ignore_event,
+                capacities=Capacities(), max_processes=2, s3=self.s3, report_event=ignore_event
             ),
             fleet=Fleet,
             clock=lambda: self._clock,
@@ -262,9 +252,7 @@ def account_factory(assets: Path) -> Iterator[Callable[[], Account]]:
         # Servers never end here, so the thread that watches a server is not needed.
         patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
         patch.setattr(
-            HostingOperations,
-            "_in_background",
-            lambda _, *work: accounts[-1].in_background(*work),
+            HostingOperations, "_in_background", lambda _, *work: accounts[-1].in_background(*work)
         )
         for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
             patch.setattr(provisioners, table, dict(getattr(provisioners, table)))

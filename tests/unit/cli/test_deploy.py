@@ -19,13 +19,14 @@ from plan.document import Plan
 from release.checkout import WITHOUT_VALIDATION, Checkout, NotSynthesised
 from stages import at_lines_of_stage, load_stage
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
+from tests.processes import run_main
 from tests.unit.model_build.fakes import FakeSts
 from tests.unit.plan.plans import make_endpoint, make_model, make_plan
 from tests.unit.test_repository import ROOT
 
 
 def test_invalid_stage_is_reported_before_any_change(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "wrong.yaml").write_text(
         "region: us-east-1\nrelease: '25.09'\nendpoints:\n"
@@ -35,8 +36,7 @@ def test_invalid_stage_is_reported_before_any_change(
     monkeypatch.setattr(load_stage, "__defaults__", (tmp_path,))
     monkeypatch.setattr(at_lines_of_stage, "__defaults__", (tmp_path,))
     monkeypatch.setattr(cdk, "run_directly", lambda *_, **__: pytest.fail("compared"))
-    assert main(["diff", "wrong"]) == 1
-    error = capsys.readouterr().err
+    error = run_main(main, "diff", "wrong", code=1).stderr
     assert re.match(
         r"error: .*wrong\.yaml:4: endpoints\.text\.models\.0: no model 'minilmm'", error
     )
@@ -52,15 +52,13 @@ def write_assembly(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
     monkeypatch.setattr(Checkout, "synthesise", synthesise)
 
 
-def test_failed_synth_ends_before_aws_is_called(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failed_synth_ends_before_aws_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     failure = Mock(side_effect=NotSynthesised("stages/dev.yaml:4: no model"))
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(Checkout, "synthesise", failure)
     monkeypatch.setattr(cdk, "run", lambda *_, **__: pytest.fail("deployed"))
-    assert main(["deploy", "dev"]) == 1
-    assert capsys.readouterr().err == "error: stages/dev.yaml:4: no model\n"
+    finished = run_main(main, "deploy", "dev", code=1)
+    assert finished.stderr == "error: stages/dev.yaml:4: no model\n"
 
 
 def test_local_stage_is_not_deployed_to_aws(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,7 @@ DURING_COMMAND = f"dispatch.parse_command = lambda _: lambda: {KILL}; sys.exit(m
 
 
 @pytest.mark.parametrize(
-    "script",
-    [BLOCKED, DURING_IMPORT, DURING_COMMAND],
-    ids=["blocked", "importing", "running"],
+    "script", [BLOCKED, DURING_IMPORT, DURING_COMMAND], ids=["blocked", "importing", "running"]
 )
 def test_interrupt_has_exit_code_130(script: str) -> None:
     setup = (

@@ -10,6 +10,7 @@ import pytest
 from cli import invoke
 from cli.__main__ import main
 from endpoint_client import CatalogEntry, NoCopies, Tensor
+from tests.processes import run_main
 
 ENTRY = CatalogEntry(
     model="speaks",
@@ -45,15 +46,12 @@ def _stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("options", "seconds"), [([], 0), (["--wait", "900"], 900)])
-def test_wait_is_passed_to_the_client(
-    options: list[str], seconds: float, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["invoke", "dev", "night", "minilm", *options]) == 1
-    assert capsys.readouterr().err == f"error: waited {seconds} s\n"
+def test_wait_is_passed_to_the_client(options: list[str], seconds: float) -> None:
+    finished = run_main(main, "invoke", "dev", "night", "minilm", *options, code=1)
+    assert finished.stderr == f"error: waited {seconds} s\n"
 
 
-def test_stream_prints_each_response_as_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_stream_prints_each_response_as_a_line_of_json() -> None:
     options = ["--input", "PROMPT=hello", "--parameter", "TIMES=2", "--stream"]
-    assert main(["invoke", "dev", "talk", "speaks", *options]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_main(main, "invoke", "dev", "talk", "speaks", *options).stdout.splitlines()
     assert [json.loads(line) for line in lines] == 2 * [{"TEXT": "hello"}]

@@ -12,6 +12,7 @@ from local_sagemaker.tests.support.tiny_models import times, write_python
 from model_build import BuildTarget, checks
 from model_build.checks.environment_versions import locked_pythons
 from model_build.source import ModelSource
+from tests.processes import run_main
 
 CODE = f"import sklearn\n{times(2)}"
 WHEELS = {
@@ -100,8 +101,8 @@ def test_python_versions_are_those_of_the_stages_that_serve_the_model() -> None:
     ],
 )
 def test_failure_names_the_package_and_writes_nothing(
-    model: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
+    model: Path, options: tuple[str, ...], message: str
 ) -> None:
-    assert main(["lock", str(model), *options]) == 1
-    assert message in capsys.readouterr().err
+    finished = run_main(main, "lock", str(model), *options, code=1)
+    assert message in finished.stderr
     assert sorted(path.name for path in model.iterdir()) == ["iris"]

@@ -72,11 +72,7 @@ def _run(monkeypatch: pytest.MonkeyPatch, models: Path, *arguments: str) -> int:
 
 
 def _save_onnx(
-    path: Path,
-    *,
-    batch: str | int,
-    external: bool = False,
-    scores: bool = False,
+    path: Path, *, batch: str | int, external: bool = False, scores: bool = False
 ) -> None:
     kind, shape = TensorProto.FLOAT, (batch, 3)
     sequence = helper.make_value_info("scores", helper.make_sequence_type_proto(TypeProto()))
@@ -85,10 +81,7 @@ def _save_onnx(
         [helper.make_node("Add", ["X", "w"], ['a "Y"'])],
         "graph",
         [helper.make_tensor_value_info("X", kind, shape)],
-        [
-            helper.make_tensor_value_info('a "Y"', kind, shape),
-            *([sequence] if scores else []),
-        ],
+        [helper.make_tensor_value_info('a "Y"', kind, shape), *([sequence] if scores else [])],
         [weights],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)

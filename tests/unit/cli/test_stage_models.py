@@ -6,10 +6,12 @@ from pathlib import Path
 import boto3
 import pytest
 
-from cli import dispatch, stage_models
+from cli import stage_models
 from model_build import BuildError
 from model_build.source import ModelSource
 from stages import load_stage
+from tests.processes import run_main
+from tests.tritonsm import tritonsm
 from tests.unit.test_repository import ROOT
 
 
@@ -29,7 +31,7 @@ def _default_session(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_command_uses_the_region_of_the_stage(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
     regions = []
 
@@ -39,14 +41,14 @@ def test_command_uses_the_region_of_the_stage(
         raise BuildError
 
     monkeypatch.setattr(boto3, "client", client)
-    assert dispatch.parse_command(arguments)() == 1
+    finished = run_main(tritonsm, *arguments, code=1)
     assert regions == [load_stage("prod").region]
-    assert "error:" in capsys.readouterr().err
+    assert "error:" in finished.stderr
 
 
-def test_unknown_stage_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert dispatch.parse_command(["rollback", "prd", "text", "minilm"])() == 1
-    assert "no stage 'prd': did you mean prod?" in capsys.readouterr().err
+def test_unknown_stage_is_an_error() -> None:
+    finished = run_main(tritonsm, "rollback", "prd", "text", "minilm", code=1)
+    assert "no stage 'prd': did you mean prod?" in finished.stderr
 
 
 @pytest.mark.parametrize(

@@ -85,10 +85,7 @@ def test_lists_are_built_in_parallel_and_reported_every_minute(
     functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
     throttled = {"IsComplete": False}
-    functions.polls = {
-        "text": [throttled, COMPLETE],
-        "vision": [QUEUED, *[RUNNING] * 6, COMPLETE],
-    }
+    functions.polls = {"text": [throttled, COMPLETE], "vision": [QUEUED, *[RUNNING] * 6, COMPLETE]}
     Builder(functions, "start", "poll", 143).build(LISTS)
     assert [event["ResourceProperties"] for event in functions.start_events] == [
         {**properties, "WaitMinutes": "143"} for properties in LISTS.values()

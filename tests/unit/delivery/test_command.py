@@ -19,6 +19,7 @@ from delivery.verify import VerifiedStage
 from plan.archives import ArchiveReplaced
 from release.artefact import ReleaseArtefact
 from release.checkout import GitCheckout
+from tests.processes import run_main
 from tests.tritonsm import tritonsm
 from tests.unit.conftest import commit
 
@@ -34,36 +35,34 @@ def release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ReleaseArtefact:
 
 
 def test_successful_delivery_has_exit_code_0(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], release: ReleaseArtefact
+    monkeypatch: pytest.MonkeyPatch, release: ReleaseArtefact
 ) -> None:
     monkeypatch.setattr(command, "deliver", lambda *_, **__: VerifiedStage([], []))
-    assert tritonsm(["deliver", "prod", "--from-stage", "dev", "--digest", release.digest]) == 0
-    assert capsys.readouterr().out == f"delivered: prod serves release {release.name}\n"
+    finished = run_main(
+        tritonsm, "deliver", "prod", "--from-stage", "dev", "--digest", release.digest
+    )
+    assert finished.stdout == f"delivered: prod serves release {release.name}\n"
 
 
 def test_delivery_without_some_models_has_exit_code_5(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], release: ReleaseArtefact
+    monkeypatch: pytest.MonkeyPatch, release: ReleaseArtefact
 ) -> None:
     verified = VerifiedStage([], ["text/a: version 2 could not be built: clients keep 1"])
     monkeypatch.setattr(command, "deliver", lambda *_, **__: verified)
-    assert tritonsm(["deliver", "prod", "--digest", release.digest]) == 5
-    assert capsys.readouterr().err.startswith(
+    finished = run_main(tritonsm, "deliver", "prod", "--digest", release.digest, code=5)
+    assert finished.stderr.startswith(
         "deployed, but not all models: text/a: version 2 could not be built: clients keep 1\n"
     )
 
 
-def test_release_with_another_digest_is_not_delivered(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_release_with_another_digest_is_not_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as an artefact that another job of the workflow has replaced."""
     monkeypatch.delattr(command, "deliver")
-    assert tritonsm(["deliver", "prod", "--digest", "f" * 64]) == 1
-    assert f"and {'f' * 64} is expected: it is another release" in capsys.readouterr().err
+    finished = run_main(tritonsm, "deliver", "prod", "--digest", "f" * 64, code=1)
+    assert f"and {'f' * 64} is expected: it is another release" in finished.stderr
 
 
-def test_history_of_a_release_is_that_of_git(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_history_of_a_release_is_that_of_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """The digest does not cover commits: a build could name the live one as its ancestor."""
     clone = GitCheckout(Path.cwd())
     clone.git("init", "--quiet")
@@ -83,11 +82,11 @@ def test_history_of_a_release_is_that_of_git(
 
     monkeypatch.setattr(command, "deliver", deliver)
     options = ["deliver", "prod", "--digest", forged.digest, "--commit"]
-    assert tritonsm([*options, clone.head()]) == 0
+    run_main(tritonsm, *options, clone.head())
     assert (delivered[0].commit, delivered[0].ancestors) == (clone.head(), (older,))
-    assert tritonsm([*options, older]) == 1
-    assert f"commit {older} has the git tree " in capsys.readouterr().err
-    assert tritonsm([*options, "f" * 40]) == 1
+    finished = run_main(tritonsm, *options, older, code=1)
+    assert f"commit {older} has the git tree " in finished.stderr
+    run_main(tritonsm, *options, "f" * 40, code=1)
     assert len(delivered) == 1
 
 
@@ -122,13 +121,10 @@ def test_each_error_has_its_exit_code_and_message(
     assert capsys.readouterr().err.startswith(message)
 
 
-def test_rollback_reports_the_next_step(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rollback_reports_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     verified = VerifiedStage(["prod-text/a"], [])
     monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("release a", verified))
-    assert tritonsm(["rollback-stage", "prod"]) == 0
-    warning, result = capsys.readouterr().out.splitlines()
+    warning, result = run_main(tritonsm, "rollback-stage", "prod").stdout.splitlines()
     assert warning.startswith(
         "! not tested, because models/NAME/tests/golden.json is missing or has no inputs:"
     )

@@ -93,9 +93,7 @@ def test_golden_file_decides_whether_a_model_is_invoked_and_compared(
     assert "! the answer of prod-text/b is not compared" in capsys.readouterr().out
 
 
-def test_component_that_loses_its_copies_twice_is_given_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_component_that_loses_its_copies_twice_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call finds no copy although copies were started, as on a flapping component."""
     client = FakeClient(a=NoCopies("no copy"))
     counts = iter([0, 0, 1, 1, 0, 1, 0])

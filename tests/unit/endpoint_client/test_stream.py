@@ -5,13 +5,7 @@ from typing import Any
 
 import pytest
 
-from endpoint_client import (
-    EndpointClient,
-    InvalidInput,
-    ModelFailed,
-    NoCapacity,
-    NoResponse,
-)
+from endpoint_client import EndpointClient, InvalidInput, ModelFailed, NoCapacity, NoResponse
 from local_sagemaker.sagemaker.response_stream import encode_event
 from tests.unit.endpoint_client.conftest import PREFIX, Blocker, Response, entry_text
 

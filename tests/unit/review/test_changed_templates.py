@@ -222,6 +222,7 @@ BLUE_GREEN = ("Endpoint", "DeploymentConfig", "BlueGreenUpdatePolicy")
 ROUTING = (*BLUE_GREEN, "TrafficRoutingConfiguration")
 CAPTURE = ("Config", "DataCaptureConfig")
 STATEMENT = ("Policy", "PolicyDocument", "Statement", 0)
+BUCKET_STATEMENTS = ("BucketPolicy", "PolicyDocument", "Statement")
 RENAMED_ROLE = together(
     drop("BuildRole"),
     add(Renamed=role(
@@ -686,3 +687,11 @@ def test_condition_on_the_caller_is_told_as_such() -> None:
         "s3:GetObject on every resource (*), also of other accounts, if aws:PrincipalAccount "
         "StringEquals 111111111111 (which is about the caller)"
     )
+
+
+def test_condition_that_a_request_without_the_key_meets_is_told_as_such() -> None:
+    condition = {"StringEqualsIfExists": {"aws:PrincipalOrgID": "o-1"}}
+    keys = {"Principal": "*", "Condition": condition}
+    messages, _ = review(put(*BUCKET_STATEMENTS, [statement("s3:GetObject", **keys)]))
+    text = "if aws:PrincipalOrgID StringEqualsIfExists o-1 (or without it)"
+    assert [message for message in messages if text in message]

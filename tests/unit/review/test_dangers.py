@@ -125,3 +125,16 @@ def test_danger_of_several_stages_names_all_also_in_other_words() -> None:
         for stage, message in stages.items()
     )
     assert group.sentence == f"{stages['prod']}; {stages['test']} (also dev-logs)"
+
+
+def test_consequence_does_not_repeat_the_change() -> None:
+    change = "Environment.URL: none -> https://example.org: a"
+    danger = Danger(
+        "a",
+        f"Model A: a variable selects code: {change}",
+        rule="selected_code",
+        stage="prod",
+        consequences=(f"Model A: refers to the host example.org: {change}",),
+    )
+    (group,) = group_across_endpoints([danger])
+    assert group.sentence == f"{danger.message}; refers to the host example.org"

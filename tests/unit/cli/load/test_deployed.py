@@ -14,6 +14,8 @@ from cli.load import arguments, size
 from cli.load.deployed import DeployedEndpoint, is_load_allowed
 from cli.load.generator import Generator
 from stages import load_stage
+from tests.processes import run_main
+from tests.tritonsm import tritonsm
 from tests.unit.cli.load.support import step
 
 ENDPOINT = {
@@ -154,11 +156,8 @@ def sizing_folder(
 SIZE = ["size", "minilm", "--endpoint", "prod-text", "--p95", "50", "--peak-rps", "100", "--yes"]
 
 
-def test_size_saves_the_rate_of_one_instance(
-    sizing_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert parse_command(SIZE)() == 0
-    printed = capsys.readouterr().out
+def test_size_saves_the_rate_of_one_instance(sizing_folder: Path) -> None:
+    printed = run_main(tritonsm, *SIZE).stdout
     assert "minilm fd7fc2b15569 on ml.g5.xlarge: 50 requests per second and instance" in printed
     assert "limited by: GPU (GPUUtilization 97 %)" in printed
     assert "scaling: { min_count: 2, max_count: 4, max_rps: 50 }" in printed

@@ -72,12 +72,7 @@ def test_instance_type_without_memory_for_a_model_has_no_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        ["--traffic", "zipf"],
-        ["--hits", "1.5"],
-        ["--instance", "ml.g9.xlarge=3"],
-    ],
+    "options", [["--traffic", "zipf"], ["--hits", "1.5"], ["--instance", "ml.g9.xlarge=3"]]
 )
 def test_invalid_options_for_many_models_are_usage_errors(options: list[str]) -> None:
     with pytest.raises(SystemExit) as raised:

@@ -9,12 +9,7 @@ from typing import Any
 import pytest
 
 from cli import status
-from cli.status.report import (
-    Alarm,
-    EndpointStatus,
-    Report,
-    VariantStatus,
-)
+from cli.status.report import Alarm, EndpointStatus, Report, VariantStatus
 from delivery.drift import LiveDifference
 from tests.unit.test_repository import ROOT
 

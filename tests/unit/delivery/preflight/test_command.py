@@ -25,6 +25,7 @@ from delivery.preflight.account import (
 )
 from delivery.preflight.checks import run_checks
 from release.checkout import GitCheckout
+from tests.processes import run_main
 from tests.tritonsm import tritonsm
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
 
@@ -92,7 +93,7 @@ def test_refused_finding_has_exit_code_1(
 
 
 def test_missing_credentials_are_reported_in_one_line(
-    clone: GitCheckout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    clone: GitCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(clone.root)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
@@ -100,12 +101,12 @@ def test_missing_credentials_are_reported_in_one_line(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    assert tritonsm(["preflight", "prod"]) == 1
-    captured = capsys.readouterr()
+    captured = run_main(tritonsm, "preflight", "prod", code=1)
     assert (
-        captured.err == "error: no credentials: none found: run aws configure, or set AWS_PROFILE\n"
+        captured.stderr
+        == "error: no credentials: none found: run aws configure, or set AWS_PROFILE\n"
     )
-    assert captured.out == ""
+    assert captured.stdout == ""
 
 
 def run_preflight(

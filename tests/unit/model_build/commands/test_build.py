@@ -6,6 +6,7 @@ import pytest
 
 from model_build import compute_digest
 from model_build.__main__ import main
+from tests.processes import run_main
 from tests.unit.model_build.commands.conftest import NO_LOAD, fail, succeed
 from tests.unit.model_build.conftest import write_files
 
@@ -36,18 +37,17 @@ alternatives:
 
 
 def test_build_writes_archive_and_manifest_to_the_output_folder(
-    doubled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    doubled: Path, tmp_path: Path
 ) -> None:
     to = tmp_path / "new" / "folder"
-    assert main(["build", str(doubled), *TARGET, "--output", str(to)]) == 0
+    captured = run_main(main, "build", str(doubled), *TARGET, "--output", str(to))
     name = f"doubled-{compute_digest(doubled)[:12]}"
     assert sorted(path.name for path in to.iterdir()) == [f"{name}.json", f"{name}.tar.gz"]
     manifest = json.loads((to / f"{name}.json").read_text())
     assert manifest["archive"]["bytes"] == (to / f"{name}.tar.gz").stat().st_size
     assert tarfile.is_tarfile(to / f"{name}.tar.gz")
-    captured = capsys.readouterr()
-    assert captured.out == f"wrote {to}/{name}.tar.gz\n"
-    assert f"packing {to}/{name}.tar.gz\n" in captured.err
+    assert captured.stdout == f"wrote {to}/{name}.tar.gz\n"
+    assert f"packing {to}/{name}.tar.gz\n" in captured.stderr
 
 
 def test_alternative_is_selected_by_path(doubled_with_alternative: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from shutil import copytree
 import pytest
 
 from model_build.__main__ import main
+from tests.processes import run_main
 from tests.unit.model_build.commands.conftest import (
     NO_LOAD,
     PREFIX,
@@ -41,37 +42,32 @@ def test_archives_are_built_once(aws: FakeAws, three: list[Path]) -> None:
     assert aws.s3.calls.count("CreateMultipartUpload") == uploads
 
 
-def test_other_models_are_built_after_one_that_fails(
-    aws: FakeAws, three: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_models_are_built_after_one_that_fails(aws: FakeAws, three: list[Path]) -> None:
     items = make_items(aws, *three)
     items[1] = replace(items[1], digest="d" * 64)
     gone = replace(items[2], source="prod/gone.zip", model="gone", key=f"{PREFIX}gone.tar.gz")
     arguments = store_list(aws, [*items, gone])
-    assert main([*arguments, *NO_LOAD]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == "built 2 of 4 archives\n"
-    errors = sorted(line for line in captured.err.splitlines() if line.startswith("error: "))
+    captured = run_main(main, *arguments, *NO_LOAD, code=1)
+    assert captured.stdout == "built 2 of 4 archives\n"
+    errors = sorted(line for line in captured.stderr.splitlines() if line.startswith("error: "))
     assert len(errors) == 2
     assert errors[0].startswith("error: gone: AWS: An error occurred (NoSuchKey)")
     assert errors[1].startswith("error: twice: its source has digest ")
-    assert "  4 of 4\n" in captured.err
+    assert "  4 of 4\n" in captured.stderr
     assert items[0].key in aws.s3.objects
     assert items[2].key in aws.s3.objects
 
 
 def test_error_of_this_program_is_one_of_the_model(
-    aws: FakeAws,
-    doubled: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    aws: FakeAws, doubled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def publish(*_: object, **__: object) -> None:
         raise KeyError("shape")
 
     monkeypatch.setattr("model_build.commands.build_list.publish", publish)
-    assert main([*store_list(aws, [make_item(aws, doubled)]), *NO_LOAD]) == 1
-    errors = capsys.readouterr().err.splitlines()
+    errors = run_main(
+        main, *store_list(aws, [make_item(aws, doubled)]), *NO_LOAD, code=1
+    ).stderr.splitlines()
     assert errors[-1] == "error: doubled: KeyError: 'shape'"
     assert "Traceback (most recent call last):" in errors
 

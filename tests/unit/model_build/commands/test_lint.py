@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from model_build.__main__ import main
+from tests.processes import run_main
 from tests.unit.model_build.conftest import write_files
 
 
@@ -22,15 +23,14 @@ def misnamed_models(doubled: Path) -> Path:
     return doubled
 
 
-def _lint(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    code = main(["lint", *arguments])
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return code, captured.out
+def _lint(*arguments: str) -> tuple[int, str]:
+    finished = run_main(main, "lint", *arguments, code=None)
+    assert finished.stderr == ""
+    return finished.returncode, finished.stdout
 
 
-def _findings(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    code, out = _lint(capsys, *arguments, "--json")
+def _findings(*arguments: str) -> tuple[int, Any]:
+    code, out = _lint(*arguments, "--json")
     return code, json.loads(out)
 
 
@@ -45,10 +45,8 @@ FIRST_FINDING = {
 
 
 @pytest.mark.parametrize("path", ["models", "models/doubled"])
-def test_findings_have_locations_and_fail_the_command(
-    misnamed_models: Path, capsys: pytest.CaptureFixture[str], path: str
-) -> None:
-    code, out = _lint(capsys, path)
+def test_findings_have_locations_and_fail_the_command(misnamed_models: Path, path: str) -> None:
+    code, out = _lint(path)
     first, second, summary = out.splitlines()
     assert code == 1
     assert first == f"{FIRST_FINDING['path']}:3:1: {FIRST_FINDING['message']} [model_names]"
@@ -56,19 +54,17 @@ def test_findings_have_locations_and_fail_the_command(
     assert summary == "1 model, 2 errors, 0 warnings"
 
 
-def test_only_strict_fails_for_warnings(doubled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_strict_fails_for_warnings(doubled: Path) -> None:
     path = doubled / "double" / "config.pbtxt"
     path.write_text(path.read_text() + "instance_group { gpus: 0 }\n")
-    code, out = _lint(capsys, "models")
+    code, out = _lint("models")
     first, summary = out.splitlines()
     assert (code, summary) == (0, "1 model, 0 errors, 1 warning")
     assert ": warning: the instance group pins gpus [0]: remove gpus [pinned_gpus]" in first
-    assert _lint(capsys, "--strict", "models") == (1, out)
+    assert _lint("--strict", "models") == (1, out)
 
 
-def test_parse_errors_do_not_hide_other_findings(
-    misnamed_models: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parse_errors_do_not_hide_other_findings(misnamed_models: Path) -> None:
     write_files(
         Path("models"),
         {
@@ -77,7 +73,7 @@ def test_parse_errors_do_not_hide_other_findings(
             "c/recipe.yaml": "\n- a\n- b\n",
         },
     )
-    code, data = _findings(capsys, "models")
+    code, data = _findings("models")
     assert code == 1
     assert [(finding["rule"], finding["path"], finding["line"]) for finding in data] == [
         ("config_parses", "models/a/x/config.pbtxt", 1),
@@ -94,7 +90,7 @@ def test_parse_errors_do_not_hide_other_findings(
     ]
 
 
-def test_no_folder_is_skipped_silently(doubled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_folder_is_skipped_silently(doubled: Path) -> None:
     write_files(
         doubled.parent,
         {
@@ -106,7 +102,7 @@ def test_no_folder_is_skipped_silently(doubled: Path, capsys: pytest.CaptureFixt
             "__pycache__/x.pyc": "",
         },
     )
-    code, out = _lint(capsys, "models")
+    code, out = _lint("models")
     *lines, summary, skipped = out.splitlines()
     assert (code, summary) == (1, "5 models, 6 errors, 0 warnings")
     assert skipped.startswith("models/notes is not a model: ")
@@ -115,15 +111,13 @@ def test_no_folder_is_skipped_silently(doubled: Path, capsys: pytest.CaptureFixt
     assert "move it to models/flat/flat/1/model.onnx" in "".join(lines)
 
 
-def test_secret_in_a_file_is_a_warning_with_its_line(
-    doubled: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_secret_in_a_file_is_a_warning_with_its_line(doubled: Path) -> None:
     config = doubled / "double" / "config.pbtxt"
     lines = config.read_text().splitlines()
     parameter = 'parameters { key: "api_token" value { string_value: "zk3lqwe9rtyu8opasd" } }'
     config.write_text("\n".join([*lines, parameter]))
     (doubled / "client.py").write_text("x = 1\nKEY = 'AKIAJ2X7QK5RVY4ZTB6A'\n")
-    code, findings = _findings(capsys, "models")
+    code, findings = _findings("models")
     secrets = [finding for finding in findings if finding["rule"] == "exposed_secrets"]
     assert {(Path(finding["path"]).name, finding["line"]) for finding in secrets} == {
         ("client.py", 2),
@@ -134,8 +128,8 @@ def test_secret_in_a_file_is_a_warning_with_its_line(
     assert "AKIA" not in json.dumps(findings)
 
 
-def test_rules_are_listed_with_level_and_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    _, rows = _findings(capsys, "--rules")
+def test_rules_are_listed_with_level_and_reason() -> None:
+    _, rows = _findings("--rules")
     levels = {row["rule"]: row["level"] for row in rows}
     assert len(levels) == len(rows)
     assert (levels["batch_sizes"], levels["unused_batching"]) == ("error", "warning")

@@ -1,9 +1,8 @@
 from pathlib import Path
 
-import pytest
-
 from model_build import ModelSource
 from model_build.__main__ import main
+from tests.processes import run_main
 from tests.unit.model_build.commands.conftest import succeed
 from tests.unit.model_build.conftest import write_files
 
@@ -34,16 +33,13 @@ def test_alternatives_and_models_without_a_recipe_are_listed(doubled: Path) -> N
     assert " ".join(rows[2][2:]) == "A Triton model repository, packed as it is"
 
 
-def test_broken_models_are_named_and_the_others_listed(
-    doubled: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_broken_models_are_named_and_the_others_listed(doubled: Path) -> None:
     write_files(
         doubled.parent,
         {"a/recipe.yaml": "a: [", "b/b/config.pbtxt": "x: 1", "c/c/1/model.onnx": "", "d/e": ""},
     )
-    assert main(["list", str(doubled.parent)]) == 1
-    output = capsys.readouterr()
-    assert [line.split()[0] for line in output.out.splitlines()] == ["doubled"]
+    output = run_main(main, "list", str(doubled.parent), code=1)
+    assert [line.split()[0] for line in output.stdout.splitlines()] == ["doubled"]
     for name in ("a/recipe.yaml:1", "b/b/config.pbtxt:1", "c/c/1/model.onnx"):
-        assert f"error: {doubled.parent / name}" in output.err
-    assert f"{doubled.parent / 'd'} is not a model: " in output.err
+        assert f"error: {doubled.parent / name}" in output.stderr
+    assert f"{doubled.parent / 'd'} is not a model: " in output.stderr

@@ -7,6 +7,7 @@ import pytest
 
 from model_build import ModelSource, compute_digest
 from model_build.__main__ import main
+from tests.processes import run_main
 from tests.unit.model_build.commands.conftest import (
     ENDPOINT,
     NO_LOAD,
@@ -127,16 +128,14 @@ def fleet(doubled: Path) -> Path:
     return write_files(doubled.rename(doubled.with_name("fleet")), files)
 
 
-def test_interrupted_run_over_a_table_continues(
-    fleet: Path, aws: FakeAws, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupted_run_over_a_table_continues(fleet: Path, aws: FakeAws) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         if "globex" in request["Key"]:
             raise KeyboardInterrupt
 
     aws.s3.hooks["CompleteMultipartUpload"] = interrupt
-    assert main(["publish", *NO_LOAD, *ENDPOINT, str(fleet)]) == 130
-    assert capsys.readouterr().err.endswith("completed work is not repeated\n")
+    finished = run_main(main, "publish", *NO_LOAD, *ENDPOINT, str(fleet), code=130)
+    assert finished.stderr.endswith("completed work is not repeated\n")
     assert (len(aws.archives), aws.writes) == (2, [])
     aws.s3.hooks.clear()
     models = run_json("publish", *NO_LOAD, *ENDPOINT, fleet)
@@ -154,14 +153,11 @@ def test_interrupted_run_over_a_table_continues(
     assert aws.s3.calls.count("CreateMultipartUpload") == 5
 
 
-def test_model_that_fails_does_not_stop_the_others(
-    fleet: Path, aws: FakeAws, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_model_that_fails_does_not_stop_the_others(fleet: Path, aws: FakeAws) -> None:
     aws.s3.objects[
         f"{PREFIX}published/fleet-acme-{ModelSource(fleet, 'acme').digest[:12]}.json"
     ] = {"Body": b'{"archive": {"checksum": "another"}}'}
-    assert main(["publish", *NO_LOAD, *ENDPOINT, str(fleet)]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == "2 models are now current, 0 were current already\n"
-    assert "error: fleet-acme: s3://bucket/text/cpu-24.09/published/fleet-acme-" in captured.err
+    captured = run_main(main, "publish", *NO_LOAD, *ENDPOINT, str(fleet), code=1)
+    assert captured.stdout == "2 models are now current, 0 were current already\n"
+    assert "error: fleet-acme: s3://bucket/text/cpu-24.09/published/fleet-acme-" in captured.stderr
     assert aws.text.current().keys() == {"fleet-globex", "fleet-initech"}

@@ -34,13 +34,7 @@ def _checksum(content: bytes) -> str:
 
 
 def _publish(s3: FakeS3, finished_build: Build) -> None:
-    publish(
-        s3.bucket,
-        finished_build,
-        key=KEY,
-        load=skip_load("a test"),
-        progress=ProgressLines(),
-    )
+    publish(s3.bucket, finished_build, key=KEY, load=skip_load("a test"), progress=ProgressLines())
 
 
 def _is_published(s3: FakeS3) -> bool:

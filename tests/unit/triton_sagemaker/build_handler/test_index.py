@@ -383,15 +383,6 @@ def test_engines_have_builds_of_their_own(account: Account) -> None:
     assert account.lines() == ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]
 
 
-def test_own_builds_are_searched_page_by_page(account: Account) -> None:
-    account.page_size = 1
-    account.items = items(1)
-    account.poll()
-    other = {"startTime": datetime.fromtimestamp(NOW + 9, UTC), "environment": {}}
-    account.builds.append({"id": "b:9", "buildStatus": "FAILED", **other})
-    assert account.poll()["Builds"] == ["b:1"]
-
-
 @pytest.mark.parametrize(
     ("code", "message", "status"),
     [
