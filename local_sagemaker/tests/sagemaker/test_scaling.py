@@ -93,6 +93,9 @@ def test_stop_during_scaling_keeps_the_status(
         ({}, (3, 1.0)),
         ({"RetainAllVariantProperties": False}, (3, 1.0)),
         ({"RetainAllVariantProperties": True}, (4, 0.25)),
+        ({"RetainAllVariantProperties": True,
+          "ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DesiredInstanceCount"}]},
+         (3, 0.25)),
     ],
 )  # fmt: skip
 def test_update_retains_selected_variant_properties(
