@@ -562,6 +562,12 @@ def _pairs(
 
 
 def _similarity(old: ast.AST, new: ast.AST) -> float:
+    """Return how similar two statements are; other amounts of other names are not."""
+    match old, new:
+        case ast.Assign(targets=[a], value=ast.Constant(value=b)), ast.Assign(
+            targets=[c], value=ast.Constant(value=d)
+        ) if ast.dump(a) != ast.dump(c) and b != d:
+            return 0
     before, after = first_line(old)[:300], first_line(new)[:300]
     return SequenceMatcher(None, before, after, autojunk=False).ratio()
 

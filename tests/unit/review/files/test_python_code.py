@@ -8,6 +8,7 @@ from review.files.python_code import texts
 
 PATH = "constructs/triton_sagemaker/build_handler/index.py"
 CODE = '''
+RETRY = 3
 MAX_BUILDS, GRACE = 4, 60 * 2
 """Not compared: 5."""
 def handle(event, attempts=3):
@@ -29,6 +30,7 @@ EQUAL = {
     "another spelling": ("60 * 2", "120"),
     "docstring": ("Not compared: 6", "Not compared: 7"),
     "other name": ("MAX_BUILDS", "BUILDS"),
+    "other limit": ("RETRY = 3", "RETRIES = 100"),
 }
 
 
