@@ -218,13 +218,15 @@ def _published_metrics(stage: StageResources) -> Iterator[Relation]:
         metrics = properties.get("MetricsConfig") or {}
         interval = metrics.get("MetricPublishFrequencyInSeconds")
         for place, alarm in stage.of_type("AWS::CloudWatch::Alarm"):
-            seconds = _alarm_seconds(alarm)
+            period = alarm.get("Period")
+            points = alarm.get("DatapointsToAlarm", alarm.get("EvaluationPeriods"))
             is_utilisation = str(alarm.get("Namespace")).startswith("/aws/sagemaker")
-            if place[0] == stack and is_utilisation and seconds and isinstance(interval, int):
-                points = seconds / alarm["Period"]
+            if not (isinstance(interval, int) and isinstance(period, int)):
+                continue
+            if place[0] == stack and is_utilisation and isinstance(points, int):
                 yield Relation(
-                    place, "Period", f"{points:g} data points come in", points * interval,
-                    "the alarm looks at", alarm["Period"] * alarm.get("EvaluationPeriods", 1),
+                    place, "Period", f"{points} data points come in", points * interval,
+                    "the alarm looks at", period * alarm.get("EvaluationPeriods", 1),
                     "weakened_alarms", "it cannot go off",
                 )  # fmt: skip
 
