@@ -28,7 +28,7 @@ from review.files.python_code import (
     named_children,
     parse,
 )
-from review.files.weaker_checks import ignored_errors, kept_results, weaker_checks
+from review.files.weaker_checks import CHECKING, ignored_errors, kept_results, weaker_checks
 from review.values import format_change
 
 TYPING = re.compile(r"(__future__|collections\.abc|types|typing|typing_extensions)(\.|$)")
@@ -170,6 +170,13 @@ class CodeChanges:
         """Body -> name of each function that is only in the second version."""
         old, new = self._old.units, self._new.units
         return {_body(new[name]): name for name in new.keys() - old.keys() if name}
+
+    @property
+    def called_checks(self) -> tuple[set[str], set[str]]:
+        """Checks of other files that are newly called, and that are no longer called."""
+        old, new = ({name for name in side.calls if CHECKING.match(name)}
+                    for side in (self._old, self._new))  # fmt: skip
+        return new - old, old - new
 
     def texts(self, longest: int, elsewhere: Mapping[str, str] | None = None) -> list[str]:
         """Return texts of about `longest` characters, those that tell most first.
@@ -562,6 +569,12 @@ def _pairs(
 
 
 def _similarity(old: ast.AST, new: ast.AST) -> float:
+    """Return how similar two statements are; other amounts of other names are not."""
+    match old, new:
+        case ast.Assign(targets=[a], value=ast.Constant(value=b)), ast.Assign(
+            targets=[c], value=ast.Constant(value=d)
+        ) if ast.dump(a) != ast.dump(c) and b != d:
+            return 0
     before, after = first_line(old)[:300], first_line(new)[:300]
     return SequenceMatcher(None, before, after, autojunk=False).ratio()
 

@@ -126,12 +126,19 @@ def compare_files(
     new_functions = {
         body: path for path, code in code_changes.items() for body in code.new_functions
     }
+    called_checks = {name for code in code_changes.values() for name in code.called_checks[0]}
     for file in changed:
         findings: list[tuple[str, str]] = []
         if file.path in code_changes:
             findings, statements[file.path] = _code_findings(
                 file.path, code_changes[file.path], new_functions, is_function=file.after in assets
             )
+            if not called_checks:  # which could be the same under another name, or elsewhere
+                findings += [
+                    ("weakened_checks", f"no longer calls {name}")
+                    for name in sorted(code_changes[file.path].called_checks[1])
+                    if file.path.startswith(JUDGING)
+                ]
         findings += [*dict.fromkeys(_findings(file, moved.get(file.path), base, head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
         findings += [*lengths.get(file.path, []), *lost_refusals.get(file.path, [])]

@@ -155,6 +155,8 @@ def _operands(test: ast.expr, kind: type[ast.boolop]) -> list[ast.expr]:
 
 def _is_narrower(old: ast.expr, new: ast.expr) -> bool:
     """Return whether `new` is true for fewer values than `old`, by the forms of both."""
+    if isinstance(old, ast.NamedExpr) and isinstance(new, ast.NamedExpr):
+        return _is_narrower(old.value, new.value)
     for kind, fewer, more in ((ast.And, old, new), (ast.Or, new, old)):
         sides = [{ast.dump(part) for part in _operands(test, kind)} for test in (fewer, more)]
         if sides[0] < sides[1]:
