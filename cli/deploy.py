@@ -108,7 +108,7 @@ def run_cdk(command: str, stage: str, *arguments: str, local: "Folder | None" = 
 
 
 def bootstrap(region: str, local: "Folder", qualifier: str | None = None) -> None:
-    """Bootstrap the local SageMaker if necessary: it is empty after each start."""
+    """Bootstrap the local SageMaker if necessary: it is empty after `up`."""
     stack, options = BOOTSTRAP_STACK, list[str]()
     if qualifier:
         stack = f"{BOOTSTRAP_STACK}-{qualifier}"

@@ -26,12 +26,20 @@ def from_config(config: Record) -> list[Record]:
 def with_retained_properties(old: list[Record], config: Record, request: Record) -> list[Record]:
     """Return the variants of an update's configuration.
 
-    Counts and weights of the `old` variants are retained if the request asks for it.
+    Counts and weights of the `old` variants are retained as the request specifies.
     """
     variants = from_config(config)
     if not request.get("RetainAllVariantProperties"):
         return variants
-    members = [f"{prefix}{name}" for name in PROPERTIES for prefix in ("Current", "Desired")]
+    excluded = [
+        item["VariantPropertyType"] for item in request.get("ExcludeRetainedVariantProperties", [])
+    ]
+    members = [
+        f"{prefix}{name}"
+        for name in PROPERTIES
+        if f"Desired{name}" not in excluded
+        for prefix in ("Current", "Desired")
+    ]
     old_by_name = {variant["VariantName"]: variant for variant in old}
     return [
         {

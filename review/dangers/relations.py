@@ -66,7 +66,7 @@ def broken_relations(comparison: Comparison) -> Iterator[Danger]:
             )
             yield Danger(
                 f"{stack}.{path}.{digest(text)}",
-                f"{stack}/{path}: {text}",
+                f"{resources[logical_id]['Type']} {stack}/{path}: {text}",
                 rule=relation.rule,
                 group=digest(text),
                 place=f"{stack}/{path}: {relation.key}",
@@ -123,8 +123,10 @@ def _step(steps: dict[str, Any]) -> str:
 def _alarm_seconds(alarm: dict[str, Any]) -> float | None:
     """Return the least time of bad data until an alarm goes off, None if it is unknown."""
     count = alarm.get("DatapointsToAlarm", alarm.get("EvaluationPeriods"))
-    period = alarm.get("Period")
-    return count * period if isinstance(count, int) and isinstance(period, int) else None
+    statistics = [item.get("MetricStat") or {} for item in alarm.get("Metrics", ())]
+    periods = [side.get("Period") for side in (alarm, *statistics)]
+    period = max((value for value in periods if isinstance(value, int)), default=None)
+    return count * period if isinstance(count, int) and period else None
 
 
 def _custom_resources(stage: StageResources) -> Iterator[Relation]:
@@ -216,13 +218,15 @@ def _published_metrics(stage: StageResources) -> Iterator[Relation]:
         metrics = properties.get("MetricsConfig") or {}
         interval = metrics.get("MetricPublishFrequencyInSeconds")
         for place, alarm in stage.of_type("AWS::CloudWatch::Alarm"):
-            seconds = _alarm_seconds(alarm)
+            period = alarm.get("Period")
+            points = alarm.get("DatapointsToAlarm", alarm.get("EvaluationPeriods"))
             is_utilisation = str(alarm.get("Namespace")).startswith("/aws/sagemaker")
-            if place[0] == stack and is_utilisation and seconds and isinstance(interval, int):
-                points = seconds / alarm["Period"]
+            if not (isinstance(interval, int) and isinstance(period, int)):
+                continue
+            if place[0] == stack and is_utilisation and isinstance(points, int):
                 yield Relation(
-                    place, "Period", f"{points:g} data points come in", points * interval,
-                    "the alarm looks at", alarm["Period"] * alarm.get("EvaluationPeriods", 1),
+                    place, "Period", f"{points} data points come in", points * interval,
+                    "the alarm looks at", period * alarm.get("EvaluationPeriods", 1),
                     "weakened_alarms", "it cannot go off",
                 )  # fmt: skip
 

@@ -21,13 +21,14 @@ from review.files.python_code import (
     Literal,
     assigned_names,
     cut,
+    first_line,
     fold,
     is_literal,
     last_name,
     named_children,
     parse,
 )
-from review.files.weaker_checks import ignored_errors, kept_results, weaker_checks
+from review.files.weaker_checks import CHECKING, ignored_errors, kept_results, weaker_checks
 from review.values import format_change
 
 TYPING = re.compile(r"(__future__|collections\.abc|types|typing|typing_extensions)(\.|$)")
@@ -134,7 +135,7 @@ class CodeChanges:
         """
         old, new = self._old.units, self._new.units
         moved = {
-            _text(statement)
+            first_line(statement)
             for side, other in ((old, new), (new, old))
             for name in side.keys() - other.keys()
             for statement in _statements(side[name])
@@ -144,7 +145,7 @@ class CodeChanges:
             for name in new
             if name in old and name in self._changed
             for change in _unit_changes(name, old[name], new[name])
-            if change.is_pair or _text(change.node) not in moved
+            if change.is_pair or first_line(change.node) not in moved
         ]
 
     @cached_property
@@ -169,6 +170,13 @@ class CodeChanges:
         """Body -> name of each function that is only in the second version."""
         old, new = self._old.units, self._new.units
         return {_body(new[name]): name for name in new.keys() - old.keys() if name}
+
+    @property
+    def called_checks(self) -> tuple[set[str], set[str]]:
+        """Checks of other files that are newly called, and that are no longer called."""
+        old, new = ({name for name in side.calls if CHECKING.match(name)}
+                    for side in (self._old, self._new))  # fmt: skip
+        return new - old, old - new
 
     def texts(self, longest: int, elsewhere: Mapping[str, str] | None = None) -> list[str]:
         """Return texts of about `longest` characters, those that tell most first.
@@ -216,7 +224,7 @@ class CodeChanges:
         """Yield the functions whose statements are the same, in another order or nesting."""
         for name in self._changed - {*described}:
             if name in self._old.units and name in self._new.units:
-                rows = [[*map(_text, _statements(side.units[name]))]
+                rows = [[*map(first_line, _statements(side.units[name]))]
                         for side in (self._old, self._new)]  # fmt: skip
                 moved = [cut(row) for row in _moved(*rows)]
                 text = (
@@ -491,10 +499,10 @@ def _unit_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[Change]:
     """Yield the changed expressions of a function or class, of statements in any order."""
     sides = [[*_statements(unit)] for unit in (old, new)]
     variables = [{*map(_stored_name, ast.walk(unit))} for unit in (old, new)]
-    old_counts, new_counts = (Counter(map(_text, side)) for side in sides)
+    old_counts, new_counts = (Counter(map(first_line, side)) for side in sides)
     lost, gained = old_counts - new_counts, new_counts - old_counts
-    removed = [node for node in sides[0] if lost[_text(node)]]
-    added = [node for node in sides[1] if gained[_text(node)]]
+    removed = [node for node in sides[0] if lost[first_line(node)]]
+    added = [node for node in sides[1] if gained[first_line(node)]]
     for before, after in _pairs(removed, added):
         kind = type(after or before)
         rank, keyword = _RANKS.get(kind, 2), _KEYWORDS.get(kind, "")
@@ -561,7 +569,13 @@ def _pairs(
 
 
 def _similarity(old: ast.AST, new: ast.AST) -> float:
-    before, after = _text(old)[:300], _text(new)[:300]
+    """Return how similar two statements are; other amounts of other names are not."""
+    match old, new:
+        case ast.Assign(targets=[a], value=ast.Constant(value=b)), ast.Assign(
+            targets=[c], value=ast.Constant(value=d)
+        ) if ast.dump(a) != ast.dump(c) and b != d:
+            return 0
+    before, after = first_line(old)[:300], first_line(new)[:300]
     return SequenceMatcher(None, before, after, autojunk=False).ratio()
 
 
@@ -591,7 +605,7 @@ def _child_pairs(name: str, old: ast.AST, new: ast.AST) -> list[NodePair] | None
     match old, new:
         case ast.Dict(), ast.Dict():
             return _named_pairs(*(
-                {_text(key) if key else "**": value
+                {first_line(key) if key else "**": value
                  for key, value in zip(side.keys, side.values, strict=True)}
                 for side in (old, new)
             ))  # fmt: skip
@@ -656,18 +670,13 @@ def _names(names: Sequence[str]) -> str:
     return f"{', '.join(cut(name) for name in names[:MAX_NAMES])}{more}"
 
 
-def _text(node: ast.AST) -> str:
-    """Return a statement or expression on one line; of a compound statement, its first line."""
-    return next(iter(ast.unparse(ast.fix_missing_locations(node)).splitlines()), "")
-
-
 def short_text(node: ast.AST) -> str:
     """Return a statement or expression as text; of a long one, `…` replaces its inner parts."""
-    text = _text(node)
+    text = first_line(node)
     for depth in range(8, 1, -1):
         if len(text) <= MAX_STATEMENT:
             break
-        text = _text(_without_depth(copy.deepcopy(node), depth))
+        text = first_line(_without_depth(copy.deepcopy(node), depth))
     return cut(text).removesuffix(":")
 
 
@@ -676,9 +685,9 @@ def _change_text(before: ast.AST, after: ast.AST) -> str:
     short = short_text(before), short_text(after)
     is_text = isinstance(before, ast.Constant | ast.JoinedStr)
     if short[0] == short[1] or (
-        is_text and max(map(len, map(_text, (before, after)))) > MAX_STATEMENT
+        is_text and max(map(len, map(first_line, (before, after)))) > MAX_STATEMENT
     ):
-        return format_change(_text(before), _text(after))
+        return format_change(first_line(before), first_line(after))
     return " -> ".join(short)
 
 
@@ -689,7 +698,7 @@ def _without_depth(node: ast.AST, depth: int) -> ast.AST:
         for index, part in enumerate(parts):
             if not isinstance(part, ast.AST):
                 continue
-            is_cut = depth == 0 and isinstance(part, ast.expr) and len(_text(part)) > 12
+            is_cut = depth == 0 and isinstance(part, ast.expr) and len(first_line(part)) > 12
             if is_cut and not isinstance(node, ast.JoinedStr | ast.FormattedValue):
                 parts[index] = ast.Name("…", ast.Load())
             elif not isinstance(part, ast.JoinedStr):

@@ -31,7 +31,7 @@ from review.files.model_data import (
 )
 from review.files.packages import NPM_LOCK, describe_packages
 from review.files.readers import read_json, read_text, read_yaml
-from review.files.weaker_checks import KEPT, Refusal, refusals
+from review.files.weaker_checks import KEPT, refusals
 from review.files.workflows import FOLDER as WORKFLOWS
 from review.files.workflows import describe_workflows
 from review.values import (
@@ -126,12 +126,19 @@ def compare_files(
     new_functions = {
         body: path for path, code in code_changes.items() for body in code.new_functions
     }
+    called_checks = {name for code in code_changes.values() for name in code.called_checks[0]}
     for file in changed:
         findings: list[tuple[str, str]] = []
         if file.path in code_changes:
             findings, statements[file.path] = _code_findings(
                 file.path, code_changes[file.path], new_functions, is_function=file.after in assets
             )
+            if not called_checks:  # which could be the same under another name, or elsewhere
+                findings += [
+                    ("weakened_checks", f"no longer calls {name}")
+                    for name in sorted(code_changes[file.path].called_checks[1])
+                    if file.path.startswith(JUDGING)
+                ]
         findings += [*dict.fromkeys(_findings(file, moved.get(file.path), base, head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
         findings += [*lengths.get(file.path, []), *lost_refusals.get(file.path, [])]
@@ -209,31 +216,29 @@ def _lost_refusals(changed: Iterable[ChangedFile]) -> dict[str, list[tuple[str, 
     Moved and reworded ones are not lost: the package raises the error as often as before, another
     file raises it, or the file raises another error under the same condition.
     """
-    losses: dict[str, list[Refusal]] = {}
+    losses: dict[str, list[tuple[str, str, str]]] = {}
     counts = Counter[tuple[str, str]]()
     kept = set[str]()
     for file in (file for file in changed if file.after is not None and _is_run(file.path)):
-        before, after = (Counter(refusals(side)) for side in (file.before, file.after))
-        conditions = {refusal.condition for refusal in after if refusal.condition}
-        kept |= {refusal.statement for refusal in after - before}
-        for refusal in (after - before).elements():
-            counts[file.package, refusal.error] += 1
+        before, after = (Counter((guard.error, guard.statement, guard.condition)
+                                 for guard in refusals(side))
+                         for side in (file.before, file.after))  # fmt: skip
+        conditions = {condition for *_, condition in after if condition}
+        kept |= {statement for _, statement, _ in after - before}
+        for error, *_ in (after - before).elements():
+            counts[file.package, error] += 1
         for refusal in (before - after).elements():
-            counts[file.package, refusal.error] -= 1
-            if refusal.condition not in conditions:
+            counts[file.package, refusal[0]] -= 1
+            if refusal[2] not in conditions:
                 losses.setdefault(file.path, []).append(refusal)
     return {
         file.path: [
-            ("weakened_checks", f"no longer refuses: {_with_condition(refusal)}")
-            for refusal in losses.get(file.path, [])
-            if counts[file.package, refusal.error] < 0 and refusal.statement not in kept
+            ("weakened_checks", f"no longer refuses: {' if '.join(filter(None, texts))}")
+            for error, *texts in losses.get(file.path, [])
+            if counts[file.package, error] < 0 and texts[0] not in kept
         ]
         for file in changed
     }
-
-
-def _with_condition(refusal: Refusal) -> str:
-    return " if ".join(filter(None, (refusal.statement, refusal.condition)))
 
 
 def _is_run(path: str) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from review.files.changed_code import ChangedFile
-from review.files.python_code import fold, is_literal, last_name, literals, parse
+from review.files.python_code import first_line, fold, is_literal, last_name, literals, parse
 
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
@@ -210,7 +210,7 @@ def _statements(tree: ast.Module) -> dict[ast.AST, str]:
 
 
 def _first_line(statement: ast.stmt) -> str:
-    text = ast.unparse(statement).splitlines()[0]
+    text = first_line(statement)
     return f"{text[:MAX_STATEMENT]}{'…' if len(text) > MAX_STATEMENT else ''}"
 
 

@@ -57,6 +57,11 @@ def last_name(node: ast.AST) -> str:
     return ""
 
 
+def first_line(node: ast.AST) -> str:
+    """Return a statement or expression as text; of a compound statement, its first line."""
+    return next(iter(ast.unparse(ast.fix_missing_locations(node)).splitlines()), "")
+
+
 def cut(text: str) -> str:
     """Return a statement or expression with at most `MAX_STATEMENT` characters."""
     return text if len(text) <= MAX_STATEMENT else f"{text[: MAX_STATEMENT - 1]}…"

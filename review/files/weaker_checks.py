@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from review.files.python_code import cut, last_name, parse
+from review.files.python_code import cut, first_line, last_name, parse
 
 Units = Mapping[str, ast.AST]
 """Qualified name -> function, or class or module without its functions."""
@@ -43,10 +43,11 @@ LOGGING = re.compile(r"(.*\.)?(log|logger|logging|LOGGER|LOG|warnings|pb_utils\.
 
 
 class Guard(NamedTuple):
-    """A condition under which a function raises an error."""
+    """A statement that raises an error, and the conditions under which a function runs it."""
 
     function: str
     error: str
+    statement: str
     conditions: tuple[ast.expr, ...]
 
     @property
@@ -55,19 +56,22 @@ class Guard(NamedTuple):
         values = [part for test in self.conditions for part in _operands(test, ast.And)]
         return values[0] if len(values) == 1 else ast.BoolOp(ast.And(), values)
 
-    def __str__(self) -> str:
-        return ast.unparse(self.test)
+    @property
+    def condition(self) -> str:
+        """The nearest condition, empty without one."""
+        return ast.unparse(self.conditions[-1]) if self.conditions else ""
 
 
 def weaker_checks(
     old: Units, new: Units, changed: Iterable[tuple[str, ast.AST | None, ast.AST | None]]
 ) -> Iterator[str]:
     """Yield each check that refuses less; `changed` are functions and changed expressions."""
-    old_guards, new_guards = ([*_guards(units)] for units in (old, new))
+    old_guards, new_guards = ([guard for guard in _guards(units) if guard.conditions]
+                              for units in (old, new))  # fmt: skip
     conditions = "\n".join(ast.dump(guard.test) for guard in new_guards)
     for before, after in _paired(old_guards, new_guards):
         if _is_narrower(before.test, after.test) and not _is_elsewhere(before, after, conditions):
-            texts = f"{cut(str(before))} -> {cut(str(after))}"
+            texts = " -> ".join(cut(ast.unparse(guard.test)) for guard in (before, after))
             yield f"{before.function}: refuses less ({before.error}): if {texts}"
     accepting = _accepting(new_guards)
     for function, part, other in changed:
@@ -88,36 +92,12 @@ def weaker_checks(
     yield from _uncalled(old, new)
 
 
-class Refusal(NamedTuple):
-    """A statement that raises an error, and the nearest condition, empty without one."""
-
-    error: str
-    statement: str
-    condition: str = ""
-
-
-def refusals(content: bytes | None) -> Iterator[Refusal]:
+def refusals(content: bytes | None) -> Iterator["Guard"]:
     """Yield the statements of a file that raise an error, not those that only name another one.
 
     Without a handler that raises another error, the first one is raised.
     """
-
-    def walk(node: ast.AST, condition: str) -> Iterator[Refusal]:
-        match node:
-            case ast.Raise(exc=ast.Call(func=name)) | ast.Raise(exc=ast.Name() as name):
-                yield Refusal(ast.unparse(name), ast.unparse(node), condition)
-            case ast.ExceptHandler():
-                return
-            case ast.If(test=test):
-                for statement in node.body:
-                    yield from walk(statement, ast.unparse(test))
-                for statement in node.orelse:
-                    yield from walk(statement, f"not {ast.unparse(test)}")
-            case _:
-                for part in ast.iter_child_nodes(node):
-                    yield from walk(part, condition)
-
-    yield from walk(parse(content) or ast.Module([], []), "")
+    yield from _guards({"": parse(content) or ast.Module([], [])})
 
 
 def _guards(units: Units) -> Iterator[Guard]:
@@ -125,17 +105,19 @@ def _guards(units: Units) -> Iterator[Guard]:
         function: str, body: Iterable[ast.AST], tests: tuple[ast.expr, ...]
     ) -> Iterator[Guard]:
         for node in body:
-            if isinstance(node, ast.Raise) and node.exc and tests:
-                error = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-                yield Guard(function, ast.unparse(error), tests)
-            elif isinstance(node, ast.Assert):
-                yield Guard(function, "assert", (*tests, _negated(node.test)))
-            elif isinstance(node, ast.If):
-                yield from walk(function, node.body, (*tests, node.test))
-                yield from walk(function, node.orelse, (*tests, _negated(node.test)))
-            else:
-                for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-                    yield from walk(function, getattr(node, name, None) or (), tests)
+            match node:
+                case ast.Raise(exc=ast.Call(func=error)) | ast.Raise(exc=ast.expr() as error):
+                    yield Guard(function, ast.unparse(error), ast.unparse(node), tests)
+                case ast.Assert(test=test):
+                    yield Guard(function, "assert", ast.unparse(node), (*tests, _negated(test)))
+                case ast.If(test=test):
+                    yield from walk(function, node.body, (*tests, test))
+                    ends = any(isinstance(part, ast.Raise) for part in node.body)
+                    others = tests if ends else (*tests, _negated(test))
+                    yield from walk(function, node.orelse, others)
+                case _:
+                    for name in ("body", "orelse", "finalbody", "cases"):
+                        yield from walk(function, getattr(node, name, None) or (), tests)
 
     for function, unit in units.items():
         yield from walk(function, getattr(unit, "body", ()), ())
@@ -157,7 +139,10 @@ def _paired(old: list[Guard], new: list[Guard]) -> Iterator[tuple[Guard, Guard]]
     lost, new_rows = counts[0] - counts[1], counts[1] - counts[0]
     removed = [guard for guard, row in zip(old, rows[0], strict=True) if lost[row]]
     added = [guard for guard, row in zip(new, rows[1], strict=True) if new_rows[row]]
+    numbers = [Counter(guard[:2] for guard in side) for side in (removed, added)]
     for before in removed:
+        if numbers[1][before[:2]] > numbers[0][before[:2]]:
+            continue  # a check that is divided
         same = (guard for guard in added if guard[:2] == before[:2])
         if after := next(same, None):
             added.remove(after)
@@ -170,6 +155,8 @@ def _operands(test: ast.expr, kind: type[ast.boolop]) -> list[ast.expr]:
 
 def _is_narrower(old: ast.expr, new: ast.expr) -> bool:
     """Return whether `new` is true for fewer values than `old`, by the forms of both."""
+    if isinstance(old, ast.NamedExpr) and isinstance(new, ast.NamedExpr):
+        return _is_narrower(old.value, new.value)
     for kind, fewer, more in ((ast.And, old, new), (ast.Or, new, old)):
         sides = [{ast.dump(part) for part in _operands(test, kind)} for test in (fewer, more)]
         if sides[0] < sides[1]:
@@ -292,7 +279,7 @@ def ignored_errors(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
             continue
         is_old = function in old and any(ast.dump(part) in before for part in body)
         is_broad = any(name.strip(" ()").rpartition(".")[2] in BROAD for name in error.split(","))
-        first = f" of {cut(_first_line(body[0]))}" if body else ""
+        first = f" of {cut(first_line(body[0]))}" if body else ""
         text = (
             f"{function}: errors{first} are ignored: except{f' {error}' if error else ''}: {action}"
         )
@@ -404,7 +391,3 @@ def _asks(
             if name not in OWN_TYPES or (isinstance(owner, ast.Name) and owner.id in MODULES):
                 return True
     return False
-
-
-def _first_line(node: ast.AST) -> str:
-    return ast.unparse(node).splitlines()[0]

@@ -22,6 +22,8 @@ from tests.local.conftest import Checkout
 from tests.local.invoking import predict
 from tests.tritonsm import tritonsm
 
+pytestmark = pytest.mark.drill
+
 STAGE = """
 account: "000000000000"
 region: us-east-1

@@ -53,6 +53,9 @@ def test_missing_object_has_the_message_of_sagemaker(s3: Any, tmp_path: Path) ->
 GOOD = tar_gz({"model/1/model.pt": os.urandom(40_000)})
 BAD_CHECKSUM = GOOD[:20_000] + bytes([GOOD[20_000] ^ 1]) + GOOD[20_001:]
 TWO_FILES = gzip.decompress(tar_gz({"a": b"1", "b": b"2"}))
+HEADER = tarfile.TarInfo("many")
+HEADER.type, HEADER.size = tarfile.XHDTYPE, 8 << 20
+HEADER_BOMB = gzip.compress(HEADER.tobuf(tarfile.GNU_FORMAT) + bytes(9 << 20))
 BAD_HEADER = TWO_FILES[:1024] + b"\xff" + TWO_FILES[1025:]  # the name of the second member
 
 
@@ -75,6 +78,7 @@ def special(kind: bytes, target: str = "") -> bytes:
         pytest.param(GOOD[:20_000], "Compressed file ended", id="truncated archive"),
         pytest.param(BAD_CHECKSUM, "CRC check failed", id="one bit flipped"),
         pytest.param(tar_gz(ENSEMBLE, mode="w"), "Not a gzipped file", id="not compressed"),
+        pytest.param(HEADER_BOMB, "a header", id="header bomb"),
         pytest.param(gzip.compress(BAD_HEADER), "unreadable header, followed by more",
          id="bad header"),
         pytest.param(tar_gz({"a": b"1", "a/b": b"2"}), "Not a directory", id="file and folder"),

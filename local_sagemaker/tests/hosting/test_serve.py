@@ -238,21 +238,6 @@ def test_ping_mode_of_a_single_model_is_ready(archive: Path) -> None:
     assert single(archive, **both).environment[PING_MODE] == "live"
 
 
-@pytest.mark.parametrize("inference_type", ["generate", "generate_stream"])
-def test_generate_uses_the_routes_of_triton(archive: Path, inference_type: str) -> None:
-    serve_command = single(archive, **{INFERENCE_TYPE: inference_type})
-    assert serve_command.arguments[-4:] == (
-        "--load-model=minilm",
-        "--allow-http=true",
-        "--http-port=8080",
-        "--allow-sagemaker=false",
-    )
-    assert serve_command.ping == "/v2/health/ready"
-    assert serve_command.invocations == f"/v2/models/minilm/{inference_type}"
-    live = single(archive, **{INFERENCE_TYPE: inference_type, PING_MODE: "live", OVERRIDE: "live"})
-    assert live.ping == "/v2/health/live"
-
-
 def test_invalid_inference_type_is_refused(archive: Path) -> None:
     assert single(archive, **{INFERENCE_TYPE: "infer"}).invocations == "/invocations"
     with pytest.raises(LocalSageMakerError, match=f"^ERROR: Invalid {INFERENCE_TYPE} 'Generate'"):

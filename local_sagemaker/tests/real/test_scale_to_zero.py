@@ -1,4 +1,4 @@
-"""An inference component that scales to 0 copies and instances, and back after one call."""
+"""An inference component that scales to 0 copies and instances, and back, also after a restart."""
 
 import json
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from local_sagemaker import lifecycle
 from local_sagemaker.sagemaker.component import NO_CAPACITY
 from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.endpoint_caller import processes
@@ -77,6 +78,11 @@ def test_component_scales_to_0_and_back(local_sagemaker: LocalSageMaker, tmp_pat
     logs: Any = boto3.client("logs")
     group = "/aws/sagemaker/InferenceComponents/twice"
     eventually(lambda: len(logs.describe_log_streams(logGroupName=group)["logStreams"]) >= 2)
+    eventually(lambda: copies() == 0)
+    lifecycle.down(local_sagemaker.folder)
+    lifecycle.up(local_sagemaker.folder, keep=True, ends_with_caller=True)
+    assert eventually(answer) == 14
+
     cloudformation.delete_stack(StackName="shop")
     cloudformation.get_waiter("stack_delete_complete").wait(StackName="shop", WaiterConfig=waiter)
     assert sagemaker.list_inference_components()["InferenceComponents"] == []

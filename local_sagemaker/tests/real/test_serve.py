@@ -323,23 +323,6 @@ def test_models_of_two_repositories_are_loaded(start: Start) -> None:
         assert "successfully loaded '/opt/ml/model/first/more::again'" in server.log
 
 
-@pytest.mark.parametrize(
-    "content_type",
-    [
-        pytest.param(f"additional-string/{BINARY}{{}}", id="another type"),
-        pytest.param(f"{BINARY}additional-string{{}}", id="no number"),
-        pytest.param(f"{BINARY}-123", id="negative"),
-        pytest.param(f"{BINARY}12345", id="larger than the body"),
-        pytest.param(f"{BINARY}99999999999", id="larger than an integer"),
-    ],
-)
-def test_malformed_binary_header_is_a_bad_request(one: Server, content_type: str) -> None:
-    body, header = binary_request()
-    assert one.invoke(body, **{CONTENT_TYPE: content_type.format(header)}).status == 400
-    answer = one.invoke(body, **{CONTENT_TYPE: f"{BINARY}{header}"})
-    assert answer.body.endswith(struct.pack("<f", 6))
-
-
 def test_generate_and_generate_stream(start: Start) -> None:
     files = {"config.pbtxt": SPEAKS_CONFIG, "1/model.py": SPEAKS}
     with start.single_model(

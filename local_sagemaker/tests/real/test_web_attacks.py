@@ -68,21 +68,6 @@ def test_web_pages_cannot_read_or_change_anything(port: int, page: str, tmp_path
     assert not (tmp_path / "written").exists()
 
 
-@pytest.mark.parametrize("path", ["/", "/_local_sagemaker/", f"/{BUCKET}"])
-@pytest.mark.parametrize("headers", [{}, {"Sec_Fetch_Site": "none", "Sec_Purpose": "prefetch"}])
-def test_prefetched_url_changes_nothing(
-    port: int, path: str, headers: dict[str, str], tmp_path: Path
-) -> None:
-    """Speculation rules and certificate checks send requests without an Origin header."""
-    before = state()
-    attack = attacks(tmp_path / "written")["create a role by a GET query string"]
-    request_bytes = attack.to_bytes(f"127.0.0.1:{port}", **headers).replace(
-        b"GET /?", f"GET {path}?".encode()
-    )
-    send(port, request_bytes)
-    assert state() == before
-
-
 @pytest.mark.parametrize("path", ["/", f"/{BUCKET}/{KEY}", "/endpoints/any/invocations", "*"])
 def test_cors_preflight_is_refused(port: int, path: str) -> None:
     request_bytes = (

@@ -14,6 +14,7 @@ from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.quotas import AccountQuotas
 from local_sagemaker.sagemaker.component_operations import HostingOperations
+from local_sagemaker.tests.sagemaker.endpoints import create, wait_in_service
 from local_sagemaker.tests.support.waiting import eventually
 
 
@@ -220,6 +221,14 @@ def hosting(new_hosting: NewHosting) -> HostingOperations:
     for name in ("one", "two"):
         operations.create_endpoint_config(config(name))
     return operations
+
+
+@pytest.fixture
+def serving(hosting: HostingOperations) -> HostingOperations:
+    """SageMaker's hosting with the endpoint `Text` of the configuration `one` in service."""
+    create(hosting)
+    wait_in_service(hosting)
+    return hosting
 
 
 @pytest.fixture

@@ -122,60 +122,52 @@ def test_failure_reason_hides_internal_errors(
 
 
 def test_endpoint_serves_after_deletion_of_its_configuration(
-    hosting: EndpointOperations, fleets: Fleets
+    serving: EndpointOperations, fleets: Fleets
 ) -> None:
-    create(hosting)
-    wait_in_service(hosting)
-    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    hosting.delete_model({"ModelName": "m"})
-    assert wait_in_service(hosting)["EndpointConfigName"] == "one"
-    assert serving_config(hosting) == "one"
-    delete(hosting)
+    serving.delete_endpoint_config({"EndpointConfigName": "one"})
+    serving.delete_model({"ModelName": "m"})
+    assert wait_in_service(serving)["EndpointConfigName"] == "one"
+    assert serving_config(serving) == "one"
+    delete(serving)
 
 
-def test_endpoint_without_configuration_refuses_updates(hosting: EndpointOperations) -> None:
-    create(hosting)
-    wait_in_service(hosting)
-    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+def test_endpoint_without_configuration_refuses_updates(serving: EndpointOperations) -> None:
+    serving.delete_endpoint_config({"EndpointConfigName": "one"})
     with pytest.raises(ApiError) as exc_info:
-        update(hosting)
+        update(serving)
     assert error_message(exc_info) == (
         f'Could not find endpoint configuration "{ARN}:endpoint-config/one".'
     )
-    assert status(hosting) == "InService"
+    assert status(serving) == "InService"
 
 
 @pytest.mark.parametrize("name", ["one", "two"])
 def test_configurations_of_an_update_cannot_be_deleted(
-    hosting: EndpointOperations, fleets: Fleets, name: str
+    serving: EndpointOperations, fleets: Fleets, name: str
 ) -> None:
-    create(hosting)
-    wait_in_service(hosting)
     fleets.ready.clear()
-    update(hosting)
+    update(serving)
     with pytest.raises(ApiError, match="uses it and has the status Updating"):
-        hosting.delete_endpoint_config({"EndpointConfigName": name})
-    hosting.delete_model({"ModelName": "m"})
+        serving.delete_endpoint_config({"EndpointConfigName": name})
+    serving.delete_model({"ModelName": "m"})
     fleets.ready.set()
-    assert wait_in_service(hosting)["EndpointConfigName"] == "two"
-    hosting.describe_endpoint_config({"EndpointConfigName": name})
+    assert wait_in_service(serving)["EndpointConfigName"] == "two"
+    serving.describe_endpoint_config({"EndpointConfigName": name})
 
 
 def test_failed_update_has_a_minimum_duration(
-    hosting: EndpointOperations, fleets: Fleets, clock: FakeClock
+    serving: EndpointOperations, fleets: Fleets, clock: FakeClock
 ) -> None:
-    create(hosting)
-    wait_in_service(hosting)
     clock.elapsed.clear()
     fleets.fail("Failed to download model data")
-    update(hosting)
+    update(serving)
     eventually(lambda: clock.waiting)
-    description = hosting.describe_endpoint(TEXT)
+    description = serving.describe_endpoint(TEXT)
     assert (description["EndpointStatus"], description["EndpointConfigName"]) == ("Updating", "one")
     assert "FailureReason" not in description
     assert fleets.all[1].events[-1] == "stopped"
     clock.elapsed.set()
-    assert wait_in_service(hosting)["FailureReason"] == "Failed to download model data"
+    assert wait_in_service(serving)["FailureReason"] == "Failed to download model data"
 
 
 @pytest.mark.parametrize(
@@ -187,21 +179,19 @@ def test_failed_update_has_a_minimum_duration(
     ],
 )
 def test_scalable_target_keeps_its_instance_type(
-    hosting: EndpointOperations, scalable_variants: set[str], new: dict[str, Any], refused: bool
+    serving: EndpointOperations, scalable_variants: set[str], new: dict[str, Any], refused: bool
 ) -> None:
-    hosting.create_model(model("n"))
-    hosting.create_endpoint_config(config("three", **new))
-    create(hosting)
-    wait_in_service(hosting)
+    serving.create_model(model("n"))
+    serving.create_endpoint_config(config("three", **new))
     scalable_variants.add("only")
     if refused:
         with pytest.raises(ApiError, match=r"^Variant only is a scalable target") as refusal_:
-            update(hosting, "three")
+            update(serving, "three")
         assert "DeregisterScalableTarget" in error_message(refusal_)
-        assert status(hosting) == "InService"
+        assert status(serving) == "InService"
         scalable_variants.clear()
-    update(hosting, "three")
-    assert wait_in_service(hosting)["EndpointConfigName"] == "three"
+    update(serving, "three")
+    assert wait_in_service(serving)["EndpointConfigName"] == "three"
 
 
 def test_deletion_deregisters_scalable_targets(
@@ -219,43 +209,37 @@ def test_deletion_deregisters_scalable_targets(
     assert not scalable_variants
 
 
-def test_deletion_waits_for_invocations(hosting: EndpointOperations, fleets: Fleets) -> None:
-    create(hosting)
-    wait_in_service(hosting)
+def test_deletion_waits_for_invocations(serving: EndpointOperations, fleets: Fleets) -> None:
     fleets.idle.clear()
-    hosting.delete_endpoint(TEXT)
-    assert status(hosting) == "Deleting"
-    assert not is_serving(hosting)
+    serving.delete_endpoint(TEXT)
+    assert status(serving) == "Deleting"
+    assert not is_serving(serving)
     with pytest.raises(ApiError, match="Cannot create already existing endpoint"):
-        create(hosting)
+        create(serving)
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
-        hosting.delete_endpoint(TEXT)
+        serving.delete_endpoint(TEXT)
     eventually(lambda: fleets.started[0].events == ["draining"])
     fleets.idle.set()
-    eventually(lambda: hosting.list_endpoints({})["Endpoints"] == [])
+    eventually(lambda: serving.list_endpoints({})["Endpoints"] == [])
     assert fleets.started[0].events == ["draining", "stopped"]
     with pytest.raises(ApiError, match="Could not find endpoint"):
-        hosting.describe_endpoint(TEXT)
+        serving.describe_endpoint(TEXT)
 
 
 @pytest.mark.parametrize("transition", ["deletion", "update"])
 def test_stop_ends_draining_instances(
-    hosting: EndpointOperations, fleets: Fleets, transition: str
+    serving: EndpointOperations, fleets: Fleets, transition: str
 ) -> None:
-    create(hosting)
-    wait_in_service(hosting)
     fleets.idle.clear()
-    hosting.delete_endpoint(TEXT) if transition == "deletion" else update(hosting)
+    serving.delete_endpoint(TEXT) if transition == "deletion" else update(serving)
     eventually(lambda: fleets.started[0].events == ["draining"])
-    hosting.stop()
+    serving.stop()
     assert fleets.started[0].events == ["draining", "stopped"]
 
 
-def test_stop_ends_starting_instances(hosting: EndpointOperations, fleets: Fleets) -> None:
-    create(hosting)
-    wait_in_service(hosting)
+def test_stop_ends_starting_instances(serving: EndpointOperations, fleets: Fleets) -> None:
     fleets.ready.clear()
-    update(hosting)
-    create(hosting, "Images")
-    hosting.stop()
+    update(serving)
+    create(serving, "Images")
+    serving.stop()
     assert [fleet.events for fleet in fleets.all] == [["stopped"]] * 3

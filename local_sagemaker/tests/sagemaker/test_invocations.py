@@ -29,7 +29,6 @@ from local_sagemaker.tests.sagemaker.test_component_operations import (
     create_components_endpoint,
     wait_for_component,
 )
-from local_sagemaker.tests.support.waiting import eventually
 
 TEXT = "/endpoints/Text/invocations"
 NO_CAPTURE_WRITER: Any = None
@@ -43,15 +42,11 @@ def metric_buffer() -> MetricBuffer:
 
 @pytest.fixture
 def endpoint(
-    hosting: HostingOperations, fleets: Fleets, metric_buffer: MetricBuffer
+    serving: HostingOperations, fleets: Fleets, metric_buffer: MetricBuffer
 ) -> Iterator[Invocations]:
     """InvokeEndpoint of the endpoint `Text`; after the test, no invocation may be in progress."""
-    hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
-    eventually(lambda: fleets.started)
-    describe = hosting.describe_endpoint
-    eventually(lambda: describe({"EndpointName": "Text"})["EndpointStatus"] == "InService")
     yield Invocations(
-        hosting.endpoints_by_name, NO_CAPTURE_WRITER, metric_buffer, components=hosting.components
+        serving.endpoints_by_name, NO_CAPTURE_WRITER, metric_buffer, components=serving.components
     )
     assert fleets.started[0].busy == 0
 

@@ -29,17 +29,15 @@ def pooled_config(name: str, **variant: Any) -> dict[str, Any]:
 
 
 def test_scalable_target_may_change_to_pools_and_back(
-    hosting: EndpointOperations, scalable_variants: set[str]
+    serving: EndpointOperations, scalable_variants: set[str]
 ) -> None:
     """AWS machine learning blog, "Capacity-aware inference", 2026-05-04: policies stay."""
-    hosting.create_model(model("other"))
-    hosting.create_endpoint_config(pooled_config("pools"))
-    create(hosting)
-    wait_in_service(hosting)
+    serving.create_model(model("other"))
+    serving.create_endpoint_config(pooled_config("pools"))
     scalable_variants.add("only")
     for name in ("pools", "two"):
-        update(hosting, name)
-        assert wait_in_service(hosting)["EndpointConfigName"] == name
+        update(serving, name)
+        assert wait_in_service(serving)["EndpointConfigName"] == name
 
 
 def test_creation_without_capacity_fails_after_the_timeout(
@@ -55,20 +53,18 @@ def test_creation_without_capacity_fails_after_the_timeout(
 
 @pytest.mark.parametrize("change", ["update", "scale-out"])
 def test_change_without_capacity_fails_after_the_timeout(
-    hosting: EndpointOperations, fleets: Fleets, clock: FakeClock, change: str
+    serving: EndpointOperations, fleets: Fleets, clock: FakeClock, change: str
 ) -> None:
-    create(hosting)
-    wait_in_service(hosting)
     fleets.failure = error = NoCapacityError(1860)
     if change == "update":
-        update(hosting, "two")
+        update(serving, "two")
     else:
         fleets.scaling_errors.append(error)
         desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
-        hosting.update_endpoint_weights_and_capacities(
+        serving.update_endpoint_weights_and_capacities(
             {**TEXT, "DesiredWeightsAndCapacities": desired}
         )
-    description = wait_in_service(hosting)
+    description = wait_in_service(serving)
     assert description["FailureReason"] == NO_CAPACITY
     assert description["ProductionVariants"][0]["CurrentInstanceCount"] == 1
     assert clock.longest >= 1860

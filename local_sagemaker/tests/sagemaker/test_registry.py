@@ -5,10 +5,8 @@ from local_sagemaker.sagemaker.endpoint_operations import EndpointOperations
 from local_sagemaker.tests.sagemaker.conftest import config, model
 from local_sagemaker.tests.sagemaker.endpoints import (
     ARN,
-    create,
     delete,
     error_message,
-    wait_in_service,
 )
 
 
@@ -38,19 +36,17 @@ def test_role_that_sagemaker_cannot_assume_is_refused(hosting: EndpointOperation
 # Tags
 
 
-def test_tags_exist_until_the_resource_is_deleted(hosting: EndpointOperations) -> None:
-    create(hosting)
-    wait_in_service(hosting)
+def test_tags_exist_until_the_resource_is_deleted(serving: EndpointOperations) -> None:
     resources = [{"ResourceArn": f"{ARN}:{path}"} for path in ("model/m", "endpoint-config/one")]
     resources.append({"ResourceArn": f"{ARN}:endpoint/text"})
     for resource in resources:
-        assert hosting.tags.list_tags(resource) == {"Tags": []}
-    delete(hosting)
-    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    hosting.delete_model({"ModelName": "m"})
+        assert serving.tags.list_tags(resource) == {"Tags": []}
+    delete(serving)
+    serving.delete_endpoint_config({"EndpointConfigName": "one"})
+    serving.delete_model({"ModelName": "m"})
     for resource in resources:
         with pytest.raises(ApiError) as exc_info:
-            hosting.tags.list_tags(resource)
+            serving.tags.list_tags(resource)
         assert error_message(exc_info).startswith(f'Could not find "{resource["ResourceArn"]}"')
 
 

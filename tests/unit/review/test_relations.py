@@ -109,6 +109,12 @@ BROKEN: dict[str, tuple[Edit, str]] = {
         put("Alarm", "Period", 300),
         "needs 3 periods of bad data, 15 min, but each step waits 5 min",
     ),
+    "slower expression": (
+        lambda resources: resources["Alarm"]["Properties"].update(
+            Period=None, Metrics=[{"MetricStat": {"Period": 120}}, {"Expression": "m1"}]
+        ),
+        "needs 3 periods of bad data, 6 min, but each step waits 5 min",
+    ),
     "provider": (
         waiter(100),
         "WaitMinutes promises to wait 30 min, but its provider polls for 1000 s: a deployment",

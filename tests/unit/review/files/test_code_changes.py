@@ -182,6 +182,11 @@ def test_check_that_refuses_less_is_a_danger(edits: tuple[str, ...], text: str) 
          "event.get(\"Sealed\") is None or crate != f\"crates/{event['Digest']}.box\""),
         ("not _is_known(crate) and not all(crate)", "not (_is_known(crate) or all(crate))"),
         ("not all(crate)", "not all(crate) or not event"),
+        ("    if not _is_known(crate) and not all(crate):\n        raise LookupError(crate)",
+         "    if not _is_known(crate) and not all(crate) and not event:\n"
+         "        raise LookupError(event)\n"
+         "    elif not _is_known(crate) and not all(crate) and event:\n"
+         "        raise LookupError(crate)"),
         ("_check", "_verify_crate"),
         ("    except KeyError:\n        parcels = []",
          "    except KeyError as error:\n        raise ValueError from error"),

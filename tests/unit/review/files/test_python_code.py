@@ -8,6 +8,7 @@ from review.files.python_code import texts
 
 PATH = "constructs/triton_sagemaker/build_handler/index.py"
 CODE = '''
+RETRY = 3
 MAX_BUILDS, GRACE = 4, 60 * 2
 """Not compared: 5."""
 def handle(event, attempts=3):
@@ -29,6 +30,7 @@ EQUAL = {
     "another spelling": ("60 * 2", "120"),
     "docstring": ("Not compared: 6", "Not compared: 7"),
     "other name": ("MAX_BUILDS", "BUILDS"),
+    "other limit": ("RETRY = 3", "RETRIES = 100"),
 }
 
 
@@ -94,3 +96,22 @@ def test_check_that_no_longer_refuses(old: str, new: str, other: str, *, is_lost
                 if danger.rule == "weakened_checks"]  # fmt: skip
     text = "delivery/a.py: no longer refuses: raise Refused('no owner') if not x"
     assert messages == ([text] if is_lost else [])
+
+
+@pytest.mark.parametrize(
+    ("after", "other", "is_lost"),
+    [("", "", True), ("refuse_gold(x)", "", False), ("", "verify_hull(1)", False)],
+)
+def test_check_of_another_file_that_is_no_longer_called(
+    after: str, other: str, *, is_lost: bool
+) -> None:
+    paths = "delivery/ferry.py", "delivery/harbour.py"
+    code = "def sail(x):\n    {}\n    return x\n"
+    sides = code.format("verify_hull(x)"), code.format(after or "pass")
+    base, head = (
+        dict(zip(paths, (text.encode(), content), strict=True))
+        for text, content in zip(sides, (b"", other.encode()), strict=True)
+    )
+    messages = [danger.message for danger in compare_files(base, head).dangers
+                if danger.rule == "weakened_checks"]  # fmt: skip
+    assert messages == (["delivery/ferry.py: no longer calls verify_hull"] if is_lost else [])
