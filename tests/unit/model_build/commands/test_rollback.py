@@ -2,9 +2,22 @@ import pytest
 
 from model_build.commands.rollback import predecessors_and_current
 from plan.catalog import Cause, Revision
-from tests.unit.model_build.commands.conftest import ENDPOINT, PREFIX, VERSIONS, FakeAws, fail
+from tests.unit.model_build.commands.conftest import (
+    ENDPOINT,
+    PREFIX,
+    VERSIONS,
+    FakeAws,
+    fail,
+    succeed,
+)
 
 ONE, TWO, THREE = VERSIONS
+
+
+def test_second_rollback_goes_no_further_back(deployed_minilm: FakeAws) -> None:
+    succeed("rollback", *ENDPOINT, "minilm")
+    assert "was rolled back already" in succeed("rollback", *ENDPOINT, "minilm")
+    assert deployed_minilm.catalog("minilm")["version"] == TWO
 
 
 def test_version_missing_for_a_variant_is_refused(deployed_minilm: FakeAws) -> None:
