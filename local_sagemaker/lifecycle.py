@@ -242,7 +242,7 @@ def _wait_until_healthy(running: RunningSageMaker, folder: Folder) -> None:
 
 
 def _wait_for_endpoints(running: RunningSageMaker, folder: Folder) -> None:
-    """Wait until the restored endpoints and components are in service, or have failed."""
+    """Wait until the restored endpoints and components are in service, or warn of failed ones."""
     with suppress(OSError):
         while True:
             with LOOPBACK_OPENER.open(f"{running.page}state") as response:
@@ -250,8 +250,12 @@ def _wait_for_endpoints(running: RunningSageMaker, folder: Folder) -> None:
             variants = [variant for endpoint in endpoints for variant in endpoint["variants"]]
             components = [each for variant in variants for each in variant["components"]]
             if all(each["status"] != "Creating" for each in endpoints + components):
-                return
+                break
             time.sleep(0.05)
+        for each in endpoints + components:
+            if each["status"] == "Failed":
+                print(f"warning: {each['name']} is Failed: {each['failure']}", file=sys.stderr)  # noqa: T201
+        return
     raise folder.ended()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Literal
 
 from plan.document import EndpointSettings, Limits, PlannedEndpoint
@@ -11,7 +12,7 @@ from review.meaning import in_the_same_words
 from review.model_changes import ModelChange
 from review.stack_differences import ResourceChange
 from review.template_changes import stack_details
-from review.values import value_differences
+from review.values import KeyPath, ValueDifference, format_value, value_differences
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 
@@ -81,9 +82,28 @@ def _clauses(
 
 
 def setting_changes(before: EndpointSettings, after: EndpointSettings) -> Iterator[str]:
-    """Yield each setting that differs: PATH: BEFORE -> AFTER, as in a stage's file."""
+    """Yield each setting that differs: PATH: BEFORE -> AFTER, as in a stage's file.
+
+    The values of a new object, such as a schedule, are one text; variables, of which dangers tell
+    some, are not.
+    """
     old, new = _settings(before), _settings(after)
-    return map(str, value_differences(old, in_the_same_words(old, new)))
+    texts: dict[KeyPath, list[ValueDifference]] = {}
+    for difference in value_differences(old, in_the_same_words(old, new)):
+        parent = difference.key_path[:-1]
+        is_new = difference.before is None and not reduce(_child, parent, old)
+        is_part = is_new and parent != ("environment",)
+        texts.setdefault(parent if is_part else difference.key_path, []).append(difference)
+    for path, parts in texts.items():
+        if len(parts) == 1:
+            yield str(parts[0])
+        else:
+            values = (f"{part.key_path[-1]} {format_value(part.after)}" for part in parts)
+            yield f"{'.'.join(map(str, path))}: none -> {', '.join(values)}"
+
+
+def _child(parent: Any, key: str | int) -> Any:
+    return parent.get(key) if isinstance(parent, dict) else None
 
 
 def _settings(endpoint: EndpointSettings) -> dict[str, Any]:

@@ -369,12 +369,11 @@ class ProjectBuild:
         return status
 
     def _upload(self, artifacts: Record | None) -> None:
-        """Upload the artifacts with the build's ARN in their metadata."""
+        """Upload the artifacts."""
         settings, key = self._settings["artifacts"], self._settings["encryptionKey"]
         if settings["type"] == "NO_ARTIFACTS":
             return
         extra: Record = {
-            "Metadata": {"codebuild-buildarn": self.record["arn"]},
             "ServerSideEncryption": "aws:kms",
             **({} if key == S3_KEY else {"SSEKMSKeyId": key}),
         }

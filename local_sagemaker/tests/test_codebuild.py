@@ -1,9 +1,7 @@
 """CodeBuild: builds of commands on this machine, with fake S3 and CloudWatch Logs clients."""
 
-import io
 import json
 import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -158,31 +156,6 @@ def test_invalid_buildspec_fails_the_build(account: Account, spec: Record, messa
     code, text = context(build, "DOWNLOAD_SOURCE")
     assert (build["buildStatus"], code) == ("FAILED", "YAML_FILE_ERROR")
     assert text.startswith(message)
-
-
-def test_sources_and_artifacts(account: Account, s3: Any) -> None:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        archive.writestr("model.txt", "zipped")
-    s3.objects.update({
-        ("models", "job/a/b.txt"): b"deep", ("models", "job2/c"): b"", ("models", "m.zip"):
-        content.getvalue(),
-    })  # fmt: skip
-    request = {
-        "secondarySourcesOverride": [
-            {"type": "S3", "location": "models/job/", "sourceIdentifier": "job"},
-            {"type": "S3", "location": "arn:aws:s3:::models/m.zip", "sourceIdentifier": "zip"},
-        ],
-        "artifactsOverride": OUTPUT,
-    }
-    spec = {"artifacts": {"base-directory": "out", "files": ["**/*"]}}
-    command = "mkdir out; cat $CODEBUILD_SRC_DIR_job/a/b.txt $CODEBUILD_SRC_DIR_zip/model.txt"
-    build = account.build(request, spec, build=f"{command} > out/all; ls $CODEBUILD_SRC_DIR_job")
-    key = f"raw/{build['id'].partition(':')[2]}"
-    assert s3.objects["models", f"{key}/all"] == b"deepzipped"
-    assert account.output(build) == ["a"]
-    assert build["artifacts"]["location"] == f"arn:aws:s3:::models/{key}"
-    assert s3.uploaded[f"{key}/all"]["Metadata"] == {"codebuild-buildarn": build["arn"]}
 
 
 @pytest.mark.parametrize(

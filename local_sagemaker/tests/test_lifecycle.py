@@ -26,9 +26,13 @@ print("started with", os.environ["TMPDIR"], flush=True)
 print([name for name in os.environ if name.startswith("AWS_")], flush=True)
 
 
+STATE = b'''{"endpoints": [{
+    "name": "text", "status": "Failed", "failure": "no archive", "variants": []
+}]}'''
+
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        answers = {"/_ministack/health": b"", "/_local_sagemaker/state": b'{"endpoints": []}'}
+        answers = {"/_ministack/health": b"", "/_local_sagemaker/state": STATE}
         self.send_response(200 if self.path in answers else 404)
         self.end_headers()
         self.wfile.write(answers.get(self.path, b""))
@@ -321,6 +325,7 @@ def test_keep_says_what_is_restored_and_what_is_lost(
     assert "of the last run" not in folder.log.read_text()
     message = capsys.readouterr().err
     assert message.startswith("restored the state of 2027-01-15 08:00:00 UTC, without metrics")
+    assert message.endswith("\nwarning: text is Failed: no archive\n")
     assert ("was killed, or ended while a stack was changing" in message) is not has_ended
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from plan.document import Plan
 from plan.mismatches import mismatches
-from review import environments
 from review.comparison import Comparison
 from review.dangers.danger import MISMATCH, Danger, digest
 from review.money import cost_changes, total
@@ -60,7 +59,7 @@ def new_environment(comparison: Comparison) -> Iterator[Danger]:
     A stack is in one region of one account (CloudFormation user guide, "How CloudFormation works"):
     deployed stacks are neither moved nor deleted.
     """
-    if not environments.may_be_moved(*comparison.plans):
+    if not comparison.may_be_moved:
         return
     exception = "" if comparison.is_moved else "unless it is already deployed there, "
     yield Danger(

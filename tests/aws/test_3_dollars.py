@@ -8,6 +8,7 @@ import pytest
 
 from endpoint_client import EndpointClient
 from tests.aws.ladder import GPU_STAGE, REGION, STAGE, Ladder, traffic, wait_for
+from tests.torch_source import torch_source
 
 Answer = Callable[[object], None]
 GPU_TYPE = "ml.g5.xlarge"
@@ -33,21 +34,7 @@ files:
       profiles: [ { X: { min: [1, 2], opt: [2, 2], max: [4, 2] } } ]
       gate: { max_absolute_difference: 1.0e-2 }
 """,
-    "models/engine/export.py": """
-import torch
-
-from model_build import TorchModel
-
-
-def layer(_):
-    return TorchModel(
-        module=torch.nn.Linear(2, 2),
-        inputs={"X": torch.float32},
-        outputs=("Y",),
-        axes={"X": {"batch": (1, 4)}},
-        sample=lambda sizes, generator: {"X": torch.randn(sizes["batch"], 2, generator=generator)},
-    )
-""",
+    "models/engine/export.py": torch_source("layer", "torch.nn.Linear(2, 2)"),
     "models/engine/engine/config.pbtxt": """
 platform: "tensorrt_plan"
 max_batch_size: 4

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from local_sagemaker.tests.support.tiny_models import write
+from tests.torch_source import torch_source
 
 LINE_RECIPE = """
 description: A line with random weights, exported by PyTorch
@@ -19,25 +20,9 @@ max_batch_size: 8
 input [ { name: "INPUT__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
 output [ { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
 """
-LINE_EXPORT = '''
-"""A line."""
-
-import torch
-
-from model_build import TorchModel
-
-
-def line(_):
-    return TorchModel(
-        module=torch.nn.Linear(1, 1),
-        inputs={"INPUT__0": torch.float32},
-        outputs=("OUTPUT__0",),
-        axes={"INPUT__0": {"batch": (1, 4)}},
-        sample=lambda sizes, generator: {
-            "INPUT__0": torch.randn(sizes["batch"], 1, generator=generator)
-        },
-    )
-'''
+LINE_EXPORT = torch_source(
+    "line", "torch.nn.Linear(1, 1)", tensor="INPUT__0", features=1, outputs=("OUTPUT__0",)
+)
 
 
 def write_line(folder: Path) -> Path:

@@ -12,6 +12,7 @@ from local_sagemaker.tests.support.tiny_models import write, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import ROOT, Checkout, local_target
 from tests.local.stage_resources import bucket_keys, models_bucket, read_object
+from tests.torch_source import torch_source
 
 pytestmark = pytest.mark.drill
 
@@ -50,21 +51,7 @@ files:
       profiles: [ { W: { min: [1, 2], opt: [2, 2], max: [4, 2] } } ]
       gate: { max_absolute_difference: 1.0e-2 }
 """,
-    "export.py": """
-import torch
-
-from model_build import TorchModel
-
-
-def scale(_):
-    return TorchModel(
-        module=torch.nn.Linear(2, 2),
-        inputs={"W": torch.float32},
-        outputs=("Y",),
-        axes={"W": {"batch": (1, 4)}},
-        sample=lambda sizes, generator: {"W": torch.randn(sizes["batch"], 2, generator=generator)},
-    )
-""",
+    "export.py": torch_source("scale", "torch.nn.Linear(2, 2)", tensor="W"),
     "scaled/config.pbtxt": f"""
 platform: "ensemble"
 {TENSORS % ("X", "Y")}

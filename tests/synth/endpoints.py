@@ -1,5 +1,6 @@
 """Valid stages and endpoints that tests change by arguments."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +35,18 @@ def model_stack(app: App, stage: StageConfig) -> ModelStack:
     """Return the models stack of a trial stage."""
     env = Environment(region=stage.region)
     return ModelStack(app, "trial-models", plan=StagePlan.of("trial", stage), env=env)
+
+
+def properties_of(
+    template: Template | Mapping[str, Any], kind: str, name: str = ""
+) -> list[dict[str, Any]]:
+    """Return the properties of the resources of a type whose logical IDs contain a name."""
+    content = template.to_json() if isinstance(template, Template) else template
+    return [
+        resource["Properties"]
+        for logical_id, resource in content["Resources"].items()
+        if resource["Type"] == kind and name in logical_id
+    ]
 
 
 class SampleStack:
@@ -85,8 +98,7 @@ class SampleStack:
     def template(self) -> Template:
         return Template.from_stack(self.stack)
 
-    def properties(self, kind: str) -> dict[str, Any]:
-        """Return the properties of the only resource of a type."""
-        (resource,) = self.template().find_resources(kind).values()
-        result: dict[str, Any] = resource["Properties"]
-        return result
+    def properties(self, kind: str, name: str = "") -> dict[str, Any]:
+        """Return the properties of the only resource of a type whose logical ID contains a name."""
+        (properties,) = properties_of(self.template(), kind, name)
+        return properties

@@ -7,6 +7,7 @@ import pytest
 from aws_cdk.assertions import Match, Template
 
 from tests.synth.conftest import templates_of
+from tests.synth.endpoints import properties_of
 
 BUCKET, CONFIG = "AWS::S3::Bucket", "AWS::SageMaker::EndpointConfig"
 
@@ -38,12 +39,8 @@ def test_endpoint_captures_below_its_name_with_bucket_key() -> None:
 
 def test_captured_data_has_retention_and_survives_stack_deletion() -> None:
     resources = templates_of("all")["all-capture"]["Resources"]
-    (bucket,) = (
-        resource
-        for name, resource in resources.items()
-        if name.startswith("CapturedBucket") and resource["Type"] == BUCKET
-    )
-    rules = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
+    (bucket,) = properties_of(templates_of("all")["all-capture"], BUCKET, "CapturedBucket")
+    rules = bucket["LifecycleConfiguration"]["Rules"]
     assert [(rule.get("Prefix"), rule["ExpirationInDays"]) for rule in rules] == [
         (None, 30),  # also of endpoints that no longer capture
         ("ten-variants/", 7),
@@ -81,10 +78,10 @@ def test_tags_are_set_on_taggable_resources() -> None:
     ],
 )
 def test_endpoint_log_retention_is_that_of_the_stage(stage: str, days: dict[str, int]) -> None:
-    resources = templates_of(stage)[f"{stage}-models"]["Resources"].values()
+    groups = properties_of(templates_of(stage)[f"{stage}-models"], "AWS::Logs::LogGroup")
     retention = {
-        resource["Properties"]["LogGroupName"]: resource["Properties"]["RetentionInDays"]
-        for resource in resources
-        if resource["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in resource["Properties"]
+        group["LogGroupName"]: group["RetentionInDays"]
+        for group in groups
+        if "LogGroupName" in group
     }
     assert retention == {f"/aws/sagemaker/Endpoints/{name}": day for name, day in days.items()}

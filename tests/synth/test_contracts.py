@@ -33,6 +33,7 @@ from stages.schema.stage import RetentionDays
 from tests import catalog_items
 from tests.catalog_items import create_table, memory_dynamodb, write_entry
 from tests.synth.conftest import assembly_of, templates_of
+from tests.synth.endpoints import properties_of
 from triton_sagemaker import AlarmThresholds, ModelBuilder
 from triton_sagemaker.build_handler import index
 
@@ -135,12 +136,8 @@ def test_delivery_rebuilds_from_manifest_source() -> None:
 
 def test_buildspec_variables_are_set_by_handler_and_project() -> None:
     read = set(re.findall(r"\$\{?([A-Z_]+)", str(BUILDSPEC["phases"])))
-    resources = templates_of("prod")["prod-models"]["Resources"].values()
-    environments = [
-        resource["Properties"]["Environment"].get("EnvironmentVariables", [])
-        for resource in resources
-        if resource["Type"] == "AWS::CodeBuild::Project"
-    ]
+    projects = properties_of(templates_of("prod")["prod-models"], "AWS::CodeBuild::Project")
+    environments = [project["Environment"].get("EnvironmentVariables", []) for project in projects]
     values = {variable["Name"] for variables in environments for variable in variables}
     assert read == {
         *(index.LIST_VARIABLE, index.DIGEST_VARIABLE, index.LINES_VARIABLE),
@@ -197,9 +194,8 @@ def test_publish_reads_gpu_project_from_stack_outputs() -> None:
 def test_template_without_scaling_has_no_dangling_references() -> None:
     for stack, template in templates_of("prod").items():
         targets = [
-            resource["Properties"]["ResourceId"].rpartition("/")[2]
-            for resource in template["Resources"].values()
-            if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
+            target["ResourceId"].rpartition("/")[2]
+            for target in properties_of(template, "AWS::ApplicationAutoScaling::ScalableTarget")
         ]
         unscaled = deploy.without_scaling(template, targets)
         defined = unscaled["Resources"].keys() | unscaled.get("Parameters", {}).keys()

@@ -10,6 +10,7 @@ from stacks.delivery_stack import DeliveryStack
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.existing import ExistingConfig
 from tests.synth.conftest import CONTEXT
+from tests.synth.endpoints import properties_of
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
 ISSUER = "token.actions.githubusercontent.com"
@@ -28,14 +29,10 @@ def template(**delivery: Any) -> Template:
     return Template.from_stack(stack)
 
 
-def role(template: Template, name: str) -> dict[str, Any]:
-    return resource(template, "AWS::IAM::Role", name)
-
-
-def resource(template: Template, kind: str, name: str) -> dict[str, Any]:
-    resources = template.find_resources(kind)
-    (name,) = (logical_id for logical_id in resources if logical_id.startswith(name))
-    return dict(resources[name]["Properties"])
+def trust_statement(template: Template, role: str) -> dict[str, Any]:
+    (properties,) = properties_of(template, "AWS::IAM::Role", role)
+    (statement,) = properties["AssumeRolePolicyDocument"]["Statement"]
+    return dict(statement)
 
 
 def resolve_joins(value: Any) -> Any:
@@ -62,7 +59,7 @@ def resolve_joins(value: Any) -> Any:
 def test_role_trusts_only_tokens_of_the_repository(name: str, subjects: list[str]) -> None:
     delivery_template = template()
     (provider,) = delivery_template.find_resources(PROVIDER)
-    (statement,) = role(delivery_template, name)["AssumeRolePolicyDocument"]["Statement"]
+    statement = trust_statement(delivery_template, name)
     assert statement.pop("Principal") == {"Federated": {"Ref": provider}}
     assert statement["Condition"]["StringEquals"].pop(f"{ISSUER}:sub") == subjects
     assert statement == {
@@ -73,8 +70,8 @@ def test_role_trusts_only_tokens_of_the_repository(name: str, subjects: list[str
 
 
 def test_role_sessions_are_limited() -> None:
-    roles = template().find_resources("AWS::IAM::Role").values()
-    sessions = [role["Properties"]["MaxSessionDuration"] for role in roles]
+    roles = properties_of(template(), "AWS::IAM::Role")
+    sessions = [role["MaxSessionDuration"] for role in roles]
     assert sorted(sessions) == [3600, 6 * 3600]
 
 
@@ -92,6 +89,6 @@ def test_oidc_provider_is_that_of_github() -> None:
 def test_existing_oidc_provider_is_used() -> None:
     delivery_template = template(provider_exists=True)
     delivery_template.resource_count_is(PROVIDER, 0)
-    (statement,) = role(delivery_template, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
+    statement = trust_statement(delivery_template, "Deploy")
     existing = f"arn:aws:iam::{ACCOUNT}:oidc-provider/{ISSUER}"
     assert resolve_joins(statement["Principal"]) == {"Federated": existing}

@@ -15,6 +15,7 @@ from stages import StageConfig
 from stages.plan import StagePlan, planned_model
 from stages.schema.server import ServerConfig
 from tests.synth.conftest import templates_of
+from tests.synth.endpoints import properties_of
 from triton_sagemaker import ServerOptions
 
 MODEL, CONFIG, ENDPOINT = (
@@ -156,15 +157,10 @@ def test_triton_metrics_are_published_and_on_the_dashboard() -> None:
 
 
 def test_alarms_notify_stage_topic_and_configured_topics() -> None:
-    alarms = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
-    assert [TOPIC] in [alarm["Properties"].get("AlarmActions") for alarm in alarms.values()]
-    (topic_name,) = (
-        resource["Properties"]["TopicName"]
-        for resource in templates_of("prod")["prod-models"]["Resources"].values()
-        if resource["Type"] == "AWS::SNS::Topic"
-    )
-    template = json.dumps(templates_of("prod")["prod-text"])
-    assert f':{topic_name}"' in template
+    alarms = properties_of(text_endpoint(production=True), "AWS::CloudWatch::Alarm")
+    assert [TOPIC] in [alarm.get("AlarmActions") for alarm in alarms]
+    (topic,) = properties_of(templates_of("prod")["prod-models"], "AWS::SNS::Topic")
+    assert f':{topic["TopicName"]}"' in json.dumps(templates_of("prod")["prod-text"])
 
 
 # Stages
@@ -199,9 +195,8 @@ def test_guard_changes_with_the_update_policy() -> None:
 
 
 def variables(template: Template) -> dict[str, str]:
-    (model,) = template.find_resources(MODEL).values()
-    result: dict[str, str] = model["Properties"]["PrimaryContainer"]["Environment"]
-    return result
+    (model,) = properties_of(template, MODEL)
+    return dict(model["PrimaryContainer"]["Environment"])
 
 
 def test_server_options_are_those_of_the_stage() -> None:

@@ -13,7 +13,7 @@ from aws_cdk.assertions import Template
 from stacks.model_stack import ENGINE_BUILDSPEC
 from tests.processes import run_program
 from tests.synth.conftest import templates_of
-from tests.synth.endpoints import model_stack, trial_stage
+from tests.synth.endpoints import model_stack, properties_of, trial_stage
 from tests.synth.every_stage import MIRROR
 
 
@@ -29,8 +29,8 @@ def project(template: Template) -> dict[str, Any]:
 def test_region_without_gpus_has_no_gpu_project() -> None:
     stack = model_stack(App(), trial_stage(region="eu-north-1", instance_type="ml.c5.xlarge"))
     template = Template.from_stack(stack)
-    (project,) = template.find_resources("AWS::CodeBuild::Project").values()
-    environment = project["Properties"]["Environment"]
+    (project,) = properties_of(template, "AWS::CodeBuild::Project")
+    environment = project["Environment"]
     assert environment["Type"] == "LINUX_CONTAINER"
     names = [variable["Name"] for variable in environment["EnvironmentVariables"]]
     assert not [name for name in names if name.startswith("GPU_")]
@@ -73,10 +73,9 @@ def _write_program(path: Path, script: str) -> None:
 def test_mirrored_image_is_in_outputs_and_builder_environment() -> None:
     template = templates_of("all")["all-models"]
     assert template["Outputs"]["GpuImages"]["Value"] == json.dumps({"25.04": MIRROR})
-    (builder,) = (
-        resource["Properties"]["Environment"]["EnvironmentVariables"]
-        for name, resource in template["Resources"].items()
-        if name.startswith("BuilderProject") and resource["Type"] == "AWS::CodeBuild::Project"
-    )
-    variables = {variable["Name"]: variable["Value"] for variable in builder}
+    (builder,) = properties_of(template, "AWS::CodeBuild::Project", "BuilderProject")
+    variables = {
+        variable["Name"]: variable["Value"]
+        for variable in builder["Environment"]["EnvironmentVariables"]
+    }
     assert json.loads(variables["GPU_IMAGES"]) == {"25.04": MIRROR}

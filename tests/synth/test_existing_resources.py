@@ -7,6 +7,7 @@ from typing import Any
 from aws_cdk.cx_api import CloudAssembly
 
 from tests.synth.conftest import assembly_of, templates_of
+from tests.synth.endpoints import properties_of
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE
 
 EXISTING: dict[str, Any] = EVERY_STAGE["existing"]["existing"]
@@ -14,12 +15,7 @@ EXISTING: dict[str, Any] = EVERY_STAGE["existing"]["existing"]
 
 def of_type(templates: dict[str, dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     """Return the properties of all resources of a type."""
-    return [
-        resource["Properties"]
-        for template in templates.values()
-        for resource in template["Resources"].values()
-        if resource["Type"] == kind
-    ]
+    return [each for template in templates.values() for each in properties_of(template, kind)]
 
 
 def test_instances_are_in_the_existing_network() -> None:

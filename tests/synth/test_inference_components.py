@@ -48,13 +48,6 @@ def variant(
     return sample.variant(type_name, hosting=hosting)
 
 
-def resource_by_id(sample: SampleStack, kind: str, text: str) -> dict[str, Any]:
-    """Return the only resource of a type whose logical ID contains `text`."""
-    resources = sample.template().find_resources(kind)
-    (name,) = (name for name in resources if text in name)
-    return dict(resources[name])
-
-
 def test_config_has_role_and_network_but_no_model(sample: SampleStack) -> None:
     vpc = ec2.Vpc(sample.stack, "Vpc", max_azs=2)
     sample.endpoint(variant(sample), vpc=vpc)
@@ -125,7 +118,7 @@ def test_grant_invoke_includes_the_component(sample: SampleStack) -> None:
     endpoint = sample.endpoint(variant(sample, "one", "two"))
     user = iam.User(sample.stack, "User")
     endpoint.grant_invoke(user, models=["two"])
-    policy = json.dumps(resource_by_id(sample, "AWS::IAM::Policy", "User"))
+    policy = json.dumps(sample.properties("AWS::IAM::Policy", "User"))
     assert ":endpoint/under-test" in policy
     assert ":inference-component/under-test-two" in policy
     assert "under-test-one" not in policy
@@ -133,7 +126,7 @@ def test_grant_invoke_includes_the_component(sample: SampleStack) -> None:
 
 def test_each_component_has_alarms_and_a_dashboard_row(sample: SampleStack) -> None:
     sample.endpoint(variant(sample, "one", "two")).monitor()
-    alarm = resource_by_id(sample, ALARM, "twoServerErrorswarning")["Properties"]
+    alarm = sample.properties(ALARM, "twoServerErrorswarning")
     assert alarm["AlarmDescription"].endswith("of under-test, component two")
     body = json.dumps(sample.properties(DASHBOARD)["DashboardBody"])
     for text in ("# one", "# two", "NoCapacityInvocationFailures", "GPUUtilizationNormalized"):

@@ -11,17 +11,14 @@ from aws_cdk.assertions import Template
 
 from stages.time_budget import LONGEST_BUILD_MINUTES
 from tests.processes import run_program
-from tests.synth.endpoints import model_stack, trial_stage
+from tests.synth.endpoints import model_stack, properties_of, trial_stage
 from triton_sagemaker.build_handler import index
 
 
 def project(template: Template) -> dict[str, Any]:
     """Return the properties of the project that builds archives."""
-    projects = template.find_resources("AWS::CodeBuild::Project")
-    (only,) = (
-        resource["Properties"] for name, resource in projects.items() if name.startswith("Builder")
-    )
-    return dict(only)
+    (only,) = properties_of(template, "AWS::CodeBuild::Project", "Builder")
+    return only
 
 
 def test_build_timeouts_are_below_the_provider_timeout(
@@ -29,16 +26,15 @@ def test_build_timeouts_are_below_the_provider_timeout(
 ) -> None:
     # The provider timeout exceeds the build wait, so that the error of the build is reported, and
     # is below one hour, the timeout of CloudFormation for custom resources.
-    (build,) = endpoint_template.find_resources("Custom::TritonModels").values()
-    machines = models_template.find_resources("AWS::StepFunctions::StateMachine")
-    (waiter,) = (machine for name, machine in machines.items() if name.startswith("Builder"))
+    (build,) = properties_of(endpoint_template, "Custom::TritonModels")
+    (waiter,) = properties_of(models_template, "AWS::StepFunctions::StateMachine", "Builder")
     polls = re.search(
         r'"IntervalSeconds":(\d+),"MaxAttempts":(\d+),"BackoffRate":1[,}]',
-        json.dumps(waiter["Properties"]["DefinitionString"]).replace("\\", ""),
+        json.dumps(waiter["DefinitionString"]).replace("\\", ""),
     )
     assert polls is not None
     provider_minutes = int(polls[1]) * int(polls[2]) / 60
-    wait_minutes = int(build["Properties"]["WaitMinutes"]) + index.GRACE_SECONDS / 60
+    wait_minutes = int(build["WaitMinutes"]) + index.GRACE_SECONDS / 60
     assert wait_minutes < provider_minutes <= 55
 
 

@@ -55,10 +55,7 @@ def granted(**options: Any) -> list[dict[str, Any]]:
     sample = SampleStack()
     catalog = ModelCatalog(sample.stack, "Catalog", stage="prod", endpoint="text")
     catalog.grant_read(iam.User(sample.stack, "User"), **options)
-    statements: list[dict[str, Any]] = sample.properties("AWS::IAM::Policy")["PolicyDocument"][
-        "Statement"
-    ]
-    return statements
+    return list(sample.properties("AWS::IAM::Policy")["PolicyDocument"]["Statement"])
 
 
 def test_grant_read_is_limited_to_the_endpoint() -> None:

@@ -19,6 +19,7 @@ from stacks import stage_stacks, synthesise
 from stages import StageConfig, load_stage, stage_names, time_budget
 from stages.time_budget import JOB_MINUTES
 from tests.synth.conftest import CONTEXT, ROOT, assembly_of, templates_in
+from tests.synth.endpoints import properties_of
 from tests.synth.every_stage import EVERY_STAGE
 from triton_sagemaker.build_handler import index
 
@@ -56,12 +57,7 @@ def read(assembly: CloudAssembly) -> tuple[Templates, TimeBudget]:
 
 
 def resources(templates: Templates, kind: str, *, minimum: int = 1) -> list[dict[str, Any]]:
-    result = [
-        resource["Properties"]
-        for template in templates.values()
-        for resource in template["Resources"].values()
-        if resource["Type"] == kind
-    ]
+    result = [each for template in templates.values() for each in properties_of(template, kind)]
     assert len(result) >= minimum
     return result
 

@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
 from tests.synth.conftest import CONTEXT
-from tests.synth.endpoints import SampleStack
+from tests.synth.endpoints import SampleStack, properties_of
 from triton_sagemaker import ContainerImage, EndpointLog, TritonEndpoint
 
 MODEL, CONFIG, ENDPOINT = (
@@ -69,24 +69,14 @@ def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
         for name, repository in repositories.items()
     ]
     sample.endpoint(*variants)
-    resources = sample.template().to_json()["Resources"]
-    images = {
-        name.removeprefix("EndpointModel")[:5]: json.dumps(model["Properties"]["PrimaryContainer"])
-        for name, model in resources.items()
-        if model["Type"] == MODEL
-    }
-    assert all(f"@{digest}" in container for container in images.values())
-    assert "444455556666.dkr.ecr.us-east-1." in images["other"]
-    statements = [
-        statement
-        for name, resource in resources.items()
-        if resource["Type"] == "AWS::IAM::Policy" and name.startswith("EndpointRole")
-        for statement in resource["Properties"]["PolicyDocument"]["Statement"]
-        if statement.get("Sid") == "PullImages"
+    models = {name: json.dumps(sample.properties(MODEL, f"Model{name}")) for name in repositories}
+    assert all(f"@{digest}" in model for model in models.values())
+    assert "444455556666.dkr.ecr.us-east-1." in models["other"]
+    own = sample.stack.resolve(repositories["own"].repository_arn)
+    assert _statements(sample)["PullImages"]["Resource"] == [
+        own,
+        "arn:aws:ecr:us-east-1:444455556666:repository/teams/triton",
     ]
-    (pulls,) = statements
-    own = {"Fn::GetAtt": [next(name for name in resources if name.startswith("Triton")), "Arn"]}
-    assert pulls["Resource"] == [own, "arn:aws:ecr:us-east-1:444455556666:repository/teams/triton"]
 
 
 # Updates
@@ -95,8 +85,8 @@ def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
 def test_many_variants_keep_only_model_error_alarms(sample: SampleStack) -> None:
     # Two alarms of each of the six variants would be twelve; at most ten are possible.
     sample.endpoint(*(sample.variant(variant_name=f"V{n}") for n in range(6)))
-    alarms = sample.template().find_resources("AWS::CloudWatch::Alarm").values()
-    assert [alarm["Properties"]["MetricName"] for alarm in alarms] == ["InvocationModelErrors"] * 6
+    alarms = properties_of(sample.template(), "AWS::CloudWatch::Alarm")
+    assert [alarm["MetricName"] for alarm in alarms] == ["InvocationModelErrors"] * 6
     deployment = sample.properties(ENDPOINT)["DeploymentConfig"]
     assert len(deployment["AutoRollbackConfiguration"]["Alarms"]) == 6
 
@@ -259,9 +249,7 @@ def test_default_child_is_the_endpoint_resource(sample: SampleStack) -> None:
 def test_api_gateway_integration_may_invoke_the_endpoint(sample: SampleStack) -> None:
     api = apigateway.RestApi(sample.stack, "Api", cloud_watch_role=False)
     api.root.add_method("POST", apigateway.SagemakerIntegration(sample.endpoint()))
-    policies = sample.template().find_resources("AWS::IAM::Policy")
-    (policy,) = (policy for name, policy in policies.items() if name.startswith("Api"))
-    (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
+    (statement,) = sample.properties("AWS::IAM::Policy", "Api")["PolicyDocument"]["Statement"]
     assert statement["Action"] == "sagemaker:InvokeEndpoint"
     assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/under-test"
 
@@ -288,18 +276,13 @@ def _resources(sample: SampleStack, action: str) -> list[Any]:
 
 
 def _role_statements(sample: SampleStack) -> list[dict[str, Any]]:
-    policies = sample.template().find_resources("AWS::IAM::Policy")
     return [
         statement
-        for name, policy in policies.items()
-        if "Role" in name
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        for policy in properties_of(sample.template(), "AWS::IAM::Policy", "Role")
+        for statement in policy["PolicyDocument"]["Statement"]
     ]
 
 
 def _user_statement(sample: SampleStack) -> dict[str, Any]:
-    policies = sample.template().find_resources("AWS::IAM::Policy")
-    (policy,) = (policy for name, policy in policies.items() if name.startswith("User"))
-    (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
-    result: dict[str, Any] = statement
-    return result
+    (statement,) = sample.properties("AWS::IAM::Policy", "User")["PolicyDocument"]["Statement"]
+    return dict(statement)

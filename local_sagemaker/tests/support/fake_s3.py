@@ -2,20 +2,17 @@
 
 import hashlib
 import io
-from pathlib import Path
 from typing import Any
 
-from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 
 
 class FakeS3:
-    """A fake S3 client with objects in memory, which records downloads and upload options."""
+    """A fake S3 client with objects in memory, which records downloads."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], bytes] = {}
         self.downloads: list[tuple[str, str]] = []
-        self.uploaded: dict[str, dict[str, Any]] = {}
 
     def get_object(self, *, Bucket: str, Key: str, IfNoneMatch: str = "") -> dict[str, Any]:  # noqa: N803
         self.downloads.append((Bucket, Key))
@@ -46,9 +43,3 @@ class FakeS3:
         """Return an empty page and one page per object."""
         keys = [key for bucket, key in self.objects if bucket == Bucket and key.startswith(Prefix)]
         return [{}, *({"Contents": [{"Key": key}]} for key in keys)]
-
-    def upload_file(self, file: str, bucket: str, key: str, **members: Any) -> None:
-        if bucket == "none":
-            raise S3UploadFailedError("no such bucket")
-        self.objects[bucket, key] = Path(file).read_bytes()
-        self.uploaded[key] = members["ExtraArgs"]

@@ -130,6 +130,20 @@ def test_settings_are_told_with_both_values() -> None:
     )
 
 
+def test_new_object_is_one_text() -> None:
+    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 1, "max_count": 2}
+    before, after = (
+        with_endpoint(settings={"scaling": {"max_count": 10, "schedules": schedules}})
+        for schedules in ({}, {"night": night})
+    )
+    (change,) = endpoint_changes(
+        compare(RESOURCES, RESOURCES, plan_before=before, plan_after=after)
+    )
+    assert change.clauses[-1] == (
+        "scaling.schedules.night: none -> at cron(0 20 ? * MON-FRI *), min_count 1, max_count 2"
+    )
+
+
 def test_image_of_ones_own_is_told() -> None:
     images = [f"111111111111.dkr.ecr.us-east-1.amazonaws.com/triton@sha256:{d * 64}" for d in "ab"]
     plans = [with_endpoint(settings={"image": {"uri": image}}) for image in images]

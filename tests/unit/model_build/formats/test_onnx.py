@@ -1,6 +1,5 @@
 """ONNX exports of a small PyTorch module."""
 
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +11,10 @@ from model_build import BuildError
 from model_build.export.gate import GateReport
 from model_build.formats.onnx import Onnx
 from model_build.recipe_values import Gate
+from tests.torch_source import torch_source
 from tests.unit.model_build.fakes import step_context
 
-SOURCE = """
-import warnings
-
-import torch
-
-from model_build import TorchModel
-
-
+CLASSES = """
 class TwoLayers(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -32,29 +25,23 @@ class TwoLayers(torch.nn.Module):
 
     def forward(self, x):
         if torch.compiler.is_exporting():
+            import warnings
+
             warnings.warn("harmless")
         return self.layers(x)
 
 
-def _model(module):
-    return TorchModel(
-        module=module.eval(),
-        inputs={"x": torch.float32},
-        outputs=("y",),
-        axes={"x": {"batch": (1, 8)}},
-        sample=lambda sizes, generator: {
-            "x": torch.randn(sizes["batch"], 4, generator=generator)
-        },
-    )
-
-
-def two_layers(weights):
-    return _model(TwoLayers())
-
-
-def module_alone(weights):
+def module_alone(_):
     return TwoLayers()
 """
+SOURCE = torch_source(
+    *("two_layers", "TwoLayers()"),
+    tensor="x",
+    features=4,
+    outputs=("y",),
+    max_batch=8,
+    classes=CLASSES,
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +53,7 @@ class Exported:
 
 
 def _export(folder: Path, function: str, *, allowed: float = 1e-5, opset: int = 18) -> Exported:
-    (folder / "export.py").write_text(textwrap.dedent(SOURCE))
+    (folder / "export.py").write_text(SOURCE)
     step = Onnx(
         to="onnx",
         source=f"export.py:{function}",

@@ -16,25 +16,11 @@ from model_build.formats.tensorrt import TensorRt
 from model_build.progress import Progress
 from model_build.recipe import Recipe
 from platform_facts import ComputeCapability
+from tests.torch_source import torch_source
 from tests.unit.model_build.checks.cases import files
 from tests.unit.model_build.engines.test_local_gpu import ROOT, STAND_IN
 from tests.unit.model_build.fakes import ProgressLines, step_context
 
-SOURCE = """
-import torch
-
-from model_build import TorchModel
-
-
-def same(_):
-    return TorchModel(
-        module=torch.nn.Identity(),
-        inputs={"X": torch.float32},
-        outputs=("Y",),
-        axes={"X": {"batch": (1, 4)}},
-        sample=lambda sizes, generator: {"X": torch.randn(sizes["batch"], 2, generator=generator)},
-    )
-"""
 STEP: dict[str, Any] = {
     "to": "tensorrt",
     "source": "export.py:same",
@@ -80,7 +66,7 @@ def context(
     monkeypatch.setattr(
         "model_build.formats.onnx.export._write_onnx", lambda *_, to, **__: to.write_bytes(content)
     )
-    (tmp_path / "export.py").write_text(SOURCE)
+    (tmp_path / "export.py").write_text(torch_source("same", "torch.nn.Identity()"))
     return step_context(
         tmp_path,
         target=BuildTarget(release="25.04", compute_capability="8.9"),

@@ -1,6 +1,5 @@
 """Exports of a small PyTorch module as TorchScript and with AOTInductor, in a worker process."""
 
-import textwrap
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,17 +13,13 @@ from model_build import BuildError, GateFailed, model_config
 from model_build.export.gate import GateReport
 from model_build.formats.torchscript import TorchAoti, TorchScript
 from model_build.recipe_values import Gate
+from tests.torch_source import torch_source
 from tests.unit.model_build.fakes import step_context
 
 # torch.jit is deprecated, but Triton's PyTorch backend loads its files.
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 
-SOURCE = """
-import torch
-
-from model_build import TorchModel
-
-
+TWO_OUTPUTS = """
 class TwoOutputs(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -33,32 +28,16 @@ class TwoOutputs(torch.nn.Module):
     def forward(self, x):
         y = self.layer(x)
         return y, -y
-
-
+"""
+BRANCHING = """
 class Branching(torch.nn.Module):
     def forward(self, x):
         return x * 2 if x.shape[0] > 1 else x
-
-
-def _model(module, outputs):
-    return TorchModel(
-        module=module.eval(),
-        inputs={"x": torch.float32},
-        outputs=outputs,
-        axes={"x": {"batch": (1, 8)}},
-        sample=lambda sizes, generator: {
-            "x": torch.randn(sizes["batch"], 4, generator=generator)
-        },
-    )
-
-
-def two_outputs(weights):
-    return _model(TwoOutputs(), ("y", "z"))
-
-
-def branching(weights):
-    return _model(Branching(), ("y",))
 """
+INPUT: dict[str, Any] = {"tensor": "x", "features": 4, "max_batch": 8}
+SOURCE = torch_source(
+    "two_outputs", "TwoOutputs()", outputs=("y", "z"), classes=TWO_OUTPUTS, **INPUT
+) + torch_source("branching", "Branching()", outputs=("y",), classes=BRANCHING, **INPUT)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -72,7 +51,7 @@ def environment() -> Iterator[None]:
 
 def _export(folder: Path, function: str, **fields: Any) -> GateReport:
     folder.mkdir(parents=True)
-    (folder / "export.py").write_text(textwrap.dedent(SOURCE))
+    (folder / "export.py").write_text(SOURCE)
     context = step_context(folder, scratch=folder.parent, **fields)
     step = TorchScript(to="torchscript", **_step(function))
     ((title, report),) = step.generate(folder / "model.pt", context).gates
@@ -129,7 +108,7 @@ def test_data_dependent_branch_fails_the_gate(tmp_path: Path) -> None:
 
 
 def test_package_has_code_for_other_processors_than_that_of_the_build(tmp_path: Path) -> None:
-    (tmp_path / "export.py").write_text(textwrap.dedent(SOURCE))
+    (tmp_path / "export.py").write_text(SOURCE)
     path, context = tmp_path / "model.pt2", step_context(tmp_path, scratch=tmp_path)
     step = TorchAoti(to="torch-aoti", **_step("two_outputs"))
     ((title, report),) = step.generate(path, context).gates

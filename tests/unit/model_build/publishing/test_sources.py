@@ -5,6 +5,12 @@ from model_build.publishing import sources
 from tests.unit.model_build.fakes import FakeS3
 
 
+def test_source_is_uploaded_once(s3: FakeS3, finished_build: Build) -> None:
+    first = sources.store_source(s3.bucket, finished_build)
+    assert sources.store_source(s3.bucket, finished_build) == first
+    assert s3.calls.count("CreateMultipartUpload") == 1
+
+
 def test_concurrent_uploads_both_succeed(s3: FakeS3, finished_build: Build) -> None:
     key = f"sources/{finished_build.digest}.zip"
 
