@@ -24,7 +24,7 @@ from model_build import TorchModel
 
 def {function}(_):
     return TorchModel(
-        module={module}.eval(),
+        module={module},
         inputs={{"{tensor}": torch.float32}},
         outputs={outputs},
         axes={{"{tensor}": {{"batch": (1, {max_batch})}}}},

@@ -285,8 +285,6 @@ def _excess_role_permissions(
         source = statement.get("Condition", {}).get("StringEquals", {}).get("aws:SourceAccount")
         if "Service" in statement["Principal"] and source != tested_stage.deployed.account:
             yield f"{role.id} trusts {statement['Principal']} without aws:SourceAccount"
-    if role.properties.get("ManagedPolicyArns"):
-        yield f"{role.id} has AWS managed policies, which are not compared with the ledger"
     for statement in tested_stage.deployed.role_statements(role):
         if statement["Effect"] == "Allow":
             yield from _uncovered(resolved.label, statement, [resolved])

@@ -187,15 +187,6 @@ CHANGES = [
         "uses NotAction or NotResource: AlmostAll",
     ),
     PolicyChange(
-        "AWS managed policy",
-        "prod-models",
-        lambda resources: resource_by_prefix(resources, POLL, "AWS::IAM::Role")[
-            "Properties"
-        ].update(ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"]),
-        excess_permissions,
-        "has AWS managed policies",
-    ),
-    PolicyChange(
         "trust policy without source account",
         "prod-text",
         lambda resources: resource_by_prefix(resources, ENDPOINT, "AWS::IAM::Role")["Properties"][

@@ -49,25 +49,6 @@ def test_metrics_have_their_own_period() -> None:
     assert [series.metric for series in buffer.take()] == [names.INVOCATIONS]
 
 
-def test_dimensions_are_separate() -> None:
-    time = Time()
-    buffer = MetricBuffer(1, clock=time)
-    dimension_sets = [
-        DIMENSIONS,
-        MetricDimensions("text", "only", "one"),
-        MetricDimensions("other", "only"),
-    ]
-    for dimensions in dimension_sets:
-        buffer.add(names.INVOCATIONS, dimensions, 1)
-    time.now = 60
-    assert {series.dimensions for series in buffer.take()} == set(dimension_sets)
-    assert dimension_sets[1].to_aws() == [
-        {"Name": "EndpointName", "Value": "text"},
-        {"Name": "VariantName", "Value": "only"},
-        {"Name": "EndpointConfigName", "Value": "one"},
-    ]
-
-
 def test_only_latencies_are_rounded() -> None:
     time = Time()
     buffer = MetricBuffer(1, clock=time)

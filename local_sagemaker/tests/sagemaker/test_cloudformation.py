@@ -81,20 +81,6 @@ def test_endpoint_creation_times_out(
         endpoint.create("Logical", TEXT, "stack")
 
 
-def test_deletion_waits_for_the_endpoint(
-    endpoint: EndpointResource,
-    hosting: EndpointOperations,
-    fleets: Fleets,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    arn, _ = endpoint.create("Logical", TEXT, "stack")
-    fleets.idle.clear()
-    monkeypatch.setattr("time.sleep", lambda _: fleets.idle.set())
-    endpoint.delete(arn, TEXT)
-    assert hosting.list_endpoints({})["Endpoints"] == []
-    assert fleets.started[0].events == ["draining", "stopped"]
-
-
 @pytest.fixture
 def component(sagemaker: JsonService, hosting: HostingOperations) -> InferenceComponentResource:
     create_components_endpoint(hosting, "Empty")

@@ -1,31 +1,25 @@
 """Tests of errors about credentials."""
 
-from typing import Any
-
 import pytest
-from botocore.exceptions import ClientError, UnauthorizedSSOTokenError
+from botocore.exceptions import UnauthorizedSSOTokenError
 
 from delivery.errors import explain_error
 from endpoint_client import EndpointError
-
-
-def client_error(code: str) -> ClientError:
-    response: Any = {"Error": {"Code": code, "Message": "no"}}
-    return ClientError(response, "DescribeStacks")
+from tests.unit.model_build.fakes import client_error
 
 
 def endpoint_error(code: str) -> EndpointError:
     error = EndpointError("minilm: no")
-    error.__cause__ = client_error(code)
+    error.__cause__ = client_error("DescribeStacks", code)
     return error
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        client_error("ExpiredToken"),
-        client_error("ExpiredTokenException"),
-        client_error("RequestExpired"),
+        client_error("DescribeStacks", "ExpiredToken"),
+        client_error("DescribeStacks", "ExpiredTokenException"),
+        client_error("DescribeStacks", "RequestExpired"),
         endpoint_error("ExpiredTokenException"),
         UnauthorizedSSOTokenError(),
     ],
@@ -36,5 +30,5 @@ def test_expired_credentials_are_explained(error: Exception) -> None:
 
 
 def test_other_errors_keep_their_text() -> None:
-    error = client_error("AccessDenied")
+    error = client_error("DescribeStacks", "AccessDenied")
     assert explain_error(error) == f"AWS: {error}"

@@ -35,7 +35,7 @@ def module_alone(_):
     return TwoLayers()
 """
 SOURCE = torch_source(
-    *("two_layers", "TwoLayers()"),
+    *("two_layers", "TwoLayers().eval()"),
     tensor="x",
     features=4,
     outputs=("y",),

@@ -36,8 +36,8 @@ class Branching(torch.nn.Module):
 """
 INPUT: dict[str, Any] = {"tensor": "x", "features": 4, "max_batch": 8}
 SOURCE = torch_source(
-    "two_outputs", "TwoOutputs()", outputs=("y", "z"), classes=TWO_OUTPUTS, **INPUT
-) + torch_source("branching", "Branching()", outputs=("y",), classes=BRANCHING, **INPUT)
+    "two_outputs", "TwoOutputs().eval()", outputs=("y", "z"), classes=TWO_OUTPUTS, **INPUT
+) + torch_source("branching", "Branching().eval()", outputs=("y",), classes=BRANCHING, **INPUT)
 
 
 @pytest.fixture(scope="module", autouse=True)
