@@ -16,8 +16,8 @@ from local_sagemaker.validation.protocols import has_operation
 class Application:
     """The ASGI application of the local SageMaker's URL.
 
-    `ask` sends a request to ministack. `on_call` is called after each of ministack's answers, with
-    the request's method, path, operation (in its header) and body (if that has an operation).
+    `ask` sends a request to ministack. `on_change` is called after ministack's answers to requests
+    that may change something.
     """
 
     def __init__(
@@ -27,18 +27,18 @@ class Application:
         ministack: Ministack,
         calls: Calls,
         ask: Callable[[str, dict[str, Any]], Any] = lambda *_: None,
-        on_call: Callable[[str, str, str, bytes], None] = lambda *_: None,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._services = {service.target_prefix: service for service in services}
         self._runtime, self._ministack, self._calls = runtime, ministack, calls
-        self._ask, self._on_call = ask, on_call
+        self._ask, self._on_change = ask, on_change
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
-        method, path, body = scope["method"], scope["path"], b""
+        method, path = scope["method"], scope["path"]
         try:
             if "x-amz-security-token" in headers:
                 receive = await self._calls.record(scope, receive)
@@ -61,5 +61,6 @@ class Application:
         except ClientDisconnectedError:
             return None
         await self._ministack(scope, receive, send)
-        self._on_call(method, path, operation, body)
+        if method not in ("GET", "HEAD"):
+            self._on_change()
         return None

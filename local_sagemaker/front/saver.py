@@ -1,7 +1,6 @@
 """Saving of the state that `up --keep` restores, by the main process."""
 
 import json
-import re
 import time
 import urllib.error
 import urllib.request
@@ -12,11 +11,6 @@ from local_sagemaker.kept_state import CONFLICT, SAVE_PATH
 from local_sagemaker.lifecycle import LOOPBACK_OPENER
 
 INTERVAL_SECONDS = 1
-ACTION = re.compile(rb"(?:^|&)Action=(\w+)")
-READ_ONLY = re.compile(
-    "BatchGet|Describe|Filter|Get|Head|List|PutLogEvents|PutMetricData|Query|Scan"
-)
-"""Beginnings of the names of operations after which nothing is saved."""
 MAX_LOAD = 0.05
 """Maximum share of the time in which changes are looked for and saved: ministack does nothing else
 while it saves, and the catalog of a stage may have thousands of models."""
@@ -30,12 +24,9 @@ class Saver:
         self._calls, self._pause_until = 0, 0.0
         self._saved = self._current()
 
-    def add_call(self, method: str, path: str, operation: str, body: bytes) -> None:
-        """Note a call that ministack has answered; REST requests have no operation."""
-        action = ACTION.search(body)
-        name = operation or (action[1].decode() if action else path.rpartition("/")[2])
-        if method not in ("GET", "HEAD") and not READ_ONLY.match(name):
-            self._calls += 1
+    def add_call(self) -> None:
+        """Note that ministack has answered a call which may have changed something."""
+        self._calls += 1
 
     def save_changes(self) -> None:
         """Save if something was changed since the last time, unless a stack is changing."""

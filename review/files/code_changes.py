@@ -239,9 +239,10 @@ class CodeChanges:
         old, new = self._old, self._new
         removed = [name for name in old.units if name not in ("", *moved, *new.units)]
         added = [name for name in new.units if name and name not in old.units]
+        by_body = self.new_functions
         for name in list(removed):
-            same = (other for other in added if _body(old.units[name]) == _body(new.units[other]))
-            if other := next(same, None):
+            other = by_body.pop(_body(old.units[name]), None)
+            if other:
                 yield f"{name} is renamed {other}"
                 removed.remove(name)
                 added.remove(other)

@@ -78,9 +78,9 @@ def weaker_checks(
         name = function.rpartition(".")[2]
         unit = new.get(function)
         if isinstance(part, ast.expr) and isinstance(other, ast.expr) and unit:
-            raises = any(isinstance(node, ast.Raise) for node in ast.walk(unit))
             patterns = _pattern(part), _pattern(other)
-            if raises and all(patterns) and _accepts_more(*map(str, patterns)):
+            is_wider = all(patterns) and _accepts_more(*map(str, patterns))
+            if is_wider and any(isinstance(node, ast.Raise) for node in ast.walk(unit)):
                 texts = f"{ast.unparse(part)} -> {ast.unparse(other)}"
                 yield f"{function}: accepts more: {texts}"
             elif name in accepting and _is_narrower(other, part):

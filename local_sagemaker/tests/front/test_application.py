@@ -40,8 +40,14 @@ class Front:
         builds = {"list_builds": lambda _: {"ids": []}, **operations}
         service = JsonService("codebuild", SimpleNamespace(**builds))
         calls = Calls(Path(os.devnull))
-        application = Application([service], runtime, ministack, calls)
+        self.changes = 0
+        application = Application(
+            [service], runtime, ministack, calls, on_change=self._count_change
+        )
         self.application = RequestGuard(application, page)
+
+    def _count_change(self) -> None:
+        self.changes += 1
 
     @asynccontextmanager
     async def port(self) -> AsyncIterator[int]:
@@ -93,6 +99,16 @@ def post(path: str, body: bytes = b"{}", *headers: str, method: str = "POST") ->
 async def test_routing_by_path_and_target(sent: bytes, answers: bytes) -> None:
     async with Front().port() as port:
         assert answers in await send_request(port, sent)
+
+
+async def test_changes_in_ministack_are_reported() -> None:
+    front = Front()
+    async with front.port() as port:
+        await send_request(port, post("/bucket", method="GET"))
+        await send_request(port, post("/", b"{}", f"X-Amz-Target: {TARGET}ListBuilds"))
+        assert front.changes == 0
+        await send_request(port, post("/bucket", method="PUT"))
+        assert front.changes == 1
 
 
 async def test_operations_run_concurrently() -> None:

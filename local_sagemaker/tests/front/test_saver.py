@@ -44,29 +44,23 @@ def emulator() -> Iterator[Emulator]:
     emulator.server.server_close()
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "operation", "body", "changes"),
-    [
-        ("POST", "/", "PutItem", b"{}", True),
-        ("POST", "/", "GetItem", b"{}", False),
-        ("POST", "/", "", b"Version=1&Action=ExecuteChangeSet", True),
-        ("POST", "/", "", b"Action=DescribeStacks&StackName=Execute", False),
-        ("POST", "/service/GraniteServiceVersion20100801/operation/PutMetricData", "", b"", False),
-        ("POST", "/", "PutMetricAlarm", b"{}", True),
-        ("PUT", "/bucket", "", b"", True),
-        ("GET", "/bucket/key", "", b"", False),
-    ],
-)
-def test_only_changes_are_saved(
-    emulator: Emulator, method: str, path: str, operation: str, body: bytes, changes: bool
-) -> None:
+@pytest.fixture
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local_sagemaker.front.saver.MAX_LOAD", 1e9)
+
+
+@pytest.mark.usefixtures("_without_pauses")
+def test_a_change_is_saved_once(emulator: Emulator) -> None:
     saver = Saver(emulator.url, lambda: {"hosting": {}})
-    saver.add_call(method, path, operation, body)
+    saver.save_changes()
+    assert emulator.saved == []
+    saver.add_call()
     saver.save_changes()
     saver.save_changes()
-    assert emulator.saved == [(SAVE_PATH, '{"hosting": {}}')] * changes
+    assert emulator.saved == [(SAVE_PATH, '{"hosting": {}}')]
 
 
+@pytest.mark.usefixtures("_without_pauses")
 def test_changed_records_are_saved(emulator: Emulator) -> None:
     records: dict[str, str] = {}
     saver = Saver(emulator.url, lambda: records)
@@ -78,12 +72,10 @@ def test_changed_records_are_saved(emulator: Emulator) -> None:
     assert emulator.saved == [(SAVE_PATH, record), (f"{SAVE_PATH}?end", record)]
 
 
-def test_save_during_a_change_of_a_stack_is_repeated(
-    emulator: Emulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("_without_pauses")
+def test_save_during_a_change_of_a_stack_is_repeated(emulator: Emulator) -> None:
     saver = Saver(emulator.url, dict)
-    monkeypatch.setattr("local_sagemaker.front.saver.MAX_LOAD", 1e9)  # no pause
-    saver.add_call("PUT", "/bucket", "", b"")
+    saver.add_call()
     emulator.status = CONFLICT
     saver.save_changes()
     emulator.status = 200
@@ -99,9 +91,9 @@ def test_saves_take_a_small_share_of_the_time(
     clock = SimpleNamespace(monotonic=lambda: times.pop(0))
     monkeypatch.setattr("local_sagemaker.front.saver.time", clock)
     saver = Saver(emulator.url, dict)
-    saver.add_call("PUT", "/bucket", "", b"")
+    saver.add_call()
     saver.save_changes()
-    saver.add_call("PUT", "/bucket", "", b"")
+    saver.add_call()
     saver.save_changes()
     assert len(emulator.saved) == 1
     saver.save_changes()
