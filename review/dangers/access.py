@@ -12,7 +12,6 @@ from review.access.grants import (
     Grant,
     grant_groups,
     grant_sentence,
-    grant_sentences,
     is_service,
 )
 from review.access.statements import MANAGED_POLICY_ACTION, construct_paths
@@ -104,7 +103,9 @@ def privileged_new_principals(comparison: Comparison) -> Iterator[Danger]:
             for group in grant_groups(grants):
                 admitting = {grant.policy_resource for grant in group}
                 own = {grant for grant in access.grants_to_new if grant.principal in admitting}
-                permissions = [joined(grant_sentences(own))] if own else []
+                groups = sorted(grant_groups(own), key=_is_harmless)  # a report cuts the end off
+                sentences = [grant_sentence(group, "may") for group in groups]
+                permissions = [joined(sentences)] if own else []
                 text = "; ".join((grant_sentence(group, "may"), *permissions))
                 yield _danger(access.stack, group, f"new, and {reason}: {text}", reason)
 
@@ -179,6 +180,10 @@ def _privilege_reason(grant: Grant) -> str | None:
     if _matches_any(action, ESCALATING_ACTIONS):
         return "allows privilege escalation"
     return "reaches all data" if _matches_any(action, DATA_ACTIONS) else None
+
+
+def _is_harmless(group: list[Grant]) -> bool:
+    return not any(_matches_any(grant.action, ESCALATING_ACTIONS) for grant in group)
 
 
 def _matches_any(pattern: str, actions: tuple[str, ...]) -> bool:

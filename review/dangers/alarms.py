@@ -4,10 +4,12 @@ Source of the properties: CloudWatch API reference, PutMetricAlarm.
 """
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import platform_facts
 from plan.document import PlannedEndpoint
+from platform_facts.rules.monitoring import MEASURES
 from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
 from review.stack_differences import ResourceChange
@@ -20,6 +22,10 @@ DIRECTED = {
 }
 """Properties of which only some changes weaken an alarm. No stage sets the others: each change of
 them is also a difference from the plan."""
+
+PERCENTAGE_METRICS = ("Utilization", "UtilizationNormalized")
+MAXIMA = {"_rate": (1, "a share of 0 to 1"), "_percent": (100, "percent")}
+"""Part of a threshold's name in `MEASURES` -> the greatest value of its metric, in what."""
 
 SUBSCRIPTION_PROPERTIES = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
 
@@ -99,7 +105,13 @@ def _changed_alarm(
     before, after = _threshold(old, pair.before), _threshold(new, pair.after)
     is_lower_limit = str(new.get("ComparisonOperator")).startswith("Less")
     if before and after and before[0] != after[0] and (after[0] < before[0]) == is_lower_limit:
-        weaker.append(f"threshold {before[1]} -> {after[1]}")
+        text = f"threshold {before[1]} -> {after[1]}"
+        maximum, unit = _maximum(new)
+        is_inclusive = "OrEqualTo" in str(new.get("ComparisonOperator"))
+        distance = after[0] if is_lower_limit else maximum - after[0]
+        if distance < 0 or (distance == 0 and not is_inclusive):
+            text += f": the metric is {unit}, so that the alarm can never go off"
+        weaker.append(text)
     for text in weaker:
         yield _danger(change, "weakened_alarms", f"the alarm is weaker: {text}")
     if old.get("ActionsEnabled", True) and not new.get("ActionsEnabled", True):
@@ -109,6 +121,18 @@ def _changed_alarm(
     actions = new.get("AlarmActions", [])
     for action in (action for action in old.get("AlarmActions", []) if action not in actions):
         yield _danger(change, "silenced_alarms", f"the alarm no longer notifies {_name(action)}")
+
+
+def _maximum(alarm: Alarm) -> tuple[float, str]:
+    """Return the greatest value of an alarm's metric in the units of a stage file, and its unit."""
+    names = [
+        name
+        for name, measure in MEASURES.items()
+        if (measure.metric, measure.statistic) == (alarm.get("MetricName"), alarm.get("Statistic"))
+    ]
+    names += ["_percent"] if str(alarm.get("MetricName")).endswith(PERCENTAGE_METRICS) else []
+    bounds = (bound for part, bound in MAXIMA.items() for name in names if part in name)
+    return next(bounds, (inf, "0 or more"))
 
 
 def _threshold(alarm: Alarm, endpoint: PlannedEndpoint | None) -> tuple[float, str] | None:
@@ -160,10 +184,14 @@ def _changed_budget(change: ResourceChange, old: Alarm, new: Alarm) -> Iterator[
             yield _danger(change, "silenced_alarms", text)
         values = [side["Notification"].get("Threshold") for side in (item, remaining)]
         if all(isinstance(value, int | float) for value in values) and values[1] > values[0]:
-            text = (
-                f"the budget notifies later: {format_change(*map(format_value, values))} ({kind})"
-            )
-            yield _danger(change, "weakened_alarms", text)
+            unit = ""
+            if remaining["Notification"].get("ThresholdType") != "ABSOLUTE_VALUE":
+                limit = new.get("Budget", {}).get("BudgetLimit", {}).get("Amount")
+                is_number = isinstance(limit, int | float)
+                amount = f", {limit * values[1] / 100:,.0f} USD" if is_number else ""
+                unit = f" % of its limit{amount}"
+            text = f"{format_change(*map(format_value, values))}{unit}"
+            yield _danger(change, "weakened_alarms", f"the budget notifies later: {text} ({kind})")
 
 
 def _changed_subscription(

@@ -9,7 +9,7 @@ from typing import Any
 from release.templates import Template, resources
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
-from review.files.model_code import named_hosts
+from review.files.model_code import PACKAGES, named_hosts
 from review.template_changes import property_changes
 from review.values import format_value
 
@@ -80,7 +80,8 @@ def unreachable_hosts(comparison: Comparison) -> Iterator[Danger]:
             if name in endpoint.models
         ]
         for host in sorted(new - old):
-            yield from _unreachable(comparison, host, f"the code of {name}", endpoints)
+            reason = " (pip install, in the load of the model)" if host == PACKAGES else ""
+            yield from _unreachable(comparison, host, f"the code of {name}{reason}", endpoints)
 
 
 def _unreachable(

@@ -28,7 +28,13 @@ from review.files.python_code import (
     named_children,
     parse,
 )
-from review.files.weaker_checks import CHECKING, ignored_errors, kept_results, weaker_checks
+from review.files.weaker_checks import (
+    CHECKING,
+    ignored_errors,
+    kept_results,
+    weaker_checks,
+    wider_patterns,
+)
 from review.values import format_change
 
 TYPING = re.compile(r"(__future__|collections\.abc|types|typing|typing_extensions)(\.|$)")
@@ -122,6 +128,9 @@ class CodeChanges:
     def __init__(self, before: bytes, after: bytes) -> None:
         """Parse both versions; a file that does not exist is empty."""
         trees = parse(before), parse(after)
+        functions = [node for node in ast.walk(trees[0] or ast.Module([], []))
+                     if isinstance(node, _FUNCTIONS)]  # fmt: skip
+        self._purposes = {node.name: ast.get_docstring(node) or "" for node in functions}
         self.is_readable = None not in trees
         self._old, self._new = (
             _Module(_Plain().visit(tree or ast.Module([], []))) for tree in trees
@@ -160,10 +169,23 @@ class CodeChanges:
         sides = self._old.units, self._new.units
         changed = [(change.function, change.before, change.after) for change in self.changes]
         return [
-            *((True, text) for text in dict.fromkeys(weaker_checks(*sides, changed))),
+            *((True, text) for is_certain, text in self._weaker_checks if is_certain),
+            *((True, text) for text in wider_patterns(sides[1], changed)),
             *kept_results(*sides),
             *ignored_errors(*sides),
         ]
+
+    @cached_property
+    def _weaker_checks(self) -> dict[tuple[bool, str], None]:
+        return dict.fromkeys(weaker_checks(self._old.units, self._new.units))
+
+    @property
+    def decisions(self) -> Iterator[str]:
+        """Conditions that are others, with what the documentation of their functions said."""
+        for text in (text for is_certain, text in self._weaker_checks if not is_certain):
+            function, _, change = text.partition(": ")
+            purpose = self._purposes.get(function.rpartition(".")[2], "").partition("\n")[0]
+            yield f"{function}{f' ({purpose})' if purpose else ''}: {change}"
 
     @property
     def new_functions(self) -> dict[str, str]:
@@ -173,9 +195,20 @@ class CodeChanges:
 
     @property
     def called_checks(self) -> tuple[set[str], set[str]]:
-        """Checks of other files that are newly called, and that are no longer called."""
-        old, new = ({name for name in side.calls if CHECKING.match(name)}
-                    for side in (self._old, self._new))  # fmt: skip
+        """Checks that are newly called, and that are no longer called.
+
+        They are those of other files, by their names, and own functions that raise errors.
+        """
+        units = self._new.units
+        raising = {
+            name.rpartition(".")[2]
+            for name in units.keys() & self._old.units.keys()
+            if any(isinstance(node, ast.Raise) for node in ast.walk(units[name]))
+        }
+        old, new = (
+            {name for name in side.calls if CHECKING.match(name)} | (side.called & raising)
+            for side in (self._old, self._new)
+        )
         return new - old, old - new
 
     def texts(self, longest: int, elsewhere: Mapping[str, str] | None = None) -> list[str]:
@@ -355,9 +388,12 @@ class _Module:
     def calls(self) -> set[str]:
         """Names of called functions and methods that the file does not define."""
         own = {name.rpartition(".")[2] for name in self.units}
-        names = {last_name(node.func) for node in ast.walk(self.tree)
-                 if isinstance(node, ast.Call)}  # fmt: skip
-        return names - own - COMMON_CALLS - {""}
+        return self.called - own - COMMON_CALLS - {""}
+
+    @cached_property
+    def called(self) -> set[str]:
+        """Names of called functions and methods."""
+        return {last_name(node.func) for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
 
     @cached_property
     def raised(self) -> set[str]:

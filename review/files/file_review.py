@@ -59,6 +59,11 @@ RUNNING = ("delivery/", "endpoint_client/")
 """Folders of code that runs with the stage, and is in no template."""
 JUDGING = (*RUNNING, "model_build/", "models/", "release/", "review/")
 """Folders of code whose checks protect a stage; the effect of other code is in templates."""
+GUARDING = re.compile(
+    r"constructs/\w+/(build|catalog|update)_handler/|delivery/(archives|promotion|store)\.py"
+    r"|model_build/triton_load\.py|local_sagemaker/(load_archive|hosting/(launch|sandbox))\.py"
+)
+"""Code that guards a stage: what it accepts, copies and isolates."""
 MAX_STATEMENTS = {True: 500, False: 200}
 """Maximum characters of the changed statements of a file of `JUDGING` or a function, and others."""
 
@@ -137,7 +142,7 @@ def compare_files(
                 findings += [
                     ("weakened_checks", f"no longer calls {name}")
                     for name in sorted(code_changes[file.path].called_checks[1])
-                    if file.path.startswith(JUDGING)
+                    if file.path.startswith(JUDGING) or file.after in assets
                 ]
         findings += [*dict.fromkeys(_findings(file, moved.get(file.path), base, head))]
         findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
@@ -193,6 +198,8 @@ def _code_findings(
             dangers.append(("weakened_checks", text))
         else:
             texts.append(text)
+    if GUARDING.match(path):
+        dangers += [("weakened_checks", text) for text in changes.decisions]
     for change in changes.changes if is_function or path.startswith(RUNNING) else ():
         if change.literals:
             text = f"{change.name} {format_change(*map(repr, change.literals))}"
@@ -220,7 +227,7 @@ def _lost_refusals(changed: Iterable[ChangedFile]) -> dict[str, list[tuple[str, 
     counts = Counter[tuple[str, str]]()
     kept = set[str]()
     for file in (file for file in changed if file.after is not None and _is_run(file.path)):
-        before, after = (Counter((guard.error, guard.statement, guard.condition)
+        before, after = (Counter((guard.kind, guard.statement, guard.condition)
                                  for guard in refusals(side))
                          for side in (file.before, file.after))  # fmt: skip
         conditions = {condition for *_, condition in after if condition}

@@ -10,18 +10,28 @@ import ast
 import builtins
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from review.files.changed_code import ChangedFile
-from review.files.python_code import first_line, fold, is_literal, last_name, literals, parse
+from review.files.python_code import (
+    LOGGING,
+    cut,
+    first_line,
+    fold,
+    is_literal,
+    last_name,
+    literals,
+    parse,
+)
 
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
 ENVIRONMENT, NATIVE, OUTSIDE = "reads the environment", "runs native code", "uses files outside"
 WRITING = "writes or deletes files"
 UNVERIFIED = "does not verify who answers"
+LOGGED = "writes what callers send into its log, for all who read it (CloudWatch)"
 
 NAMES: dict[str, tuple[str, ...]] = {
     NETWORK: (
@@ -70,9 +80,15 @@ OPENING = (
 NATIVE_FILE = re.compile(r".*\.(so(\.\d+)*|dll|dylib|pyd|a|o)")
 ELF, PICKLE = b"\x7fELF", b"\x80"
 
+INSTALLING = re.compile(r"\bpip3? .*\b(install|download)\b")
+PACKAGES = "pypi.org"
+"""The host from which pip downloads, if nothing names another one."""
+SIZES = ("dtype", "len", "ndim", "shape", "size", "type")
+"""Functions and attributes of what callers send that do not tell it."""
+
 PROGRAM = re.compile(r"(delivery|endpoint_client|constructs/\w+/\w+_handler)/(?=.*\.py$)")
 """Folders of other code that runs with a stage."""
-RISKS = (NETWORK, PROGRAMS, CODE, NATIVE, UNVERIFIED)
+RISKS = (NETWORK, PROGRAMS, CODE, NATIVE, UNVERIFIED, LOGGED)
 """Capabilities that are a danger in that code too; it reads files, and names hosts in messages."""
 
 Capability = tuple[str, str]
@@ -189,7 +205,7 @@ def _statements(tree: ast.Module) -> dict[ast.AST, str]:
     stored = Counter(node.id for node in nodes
                      if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))  # fmt: skip
     assigned = {
-        node.targets[0].id: _first_line(node)
+        node.targets[0].id: cut(first_line(node), MAX_STATEMENT)
         for node in nodes
         if isinstance(node, ast.Assign)
         and isinstance(node.targets[0], ast.Name)
@@ -203,15 +219,10 @@ def _statements(tree: ast.Module) -> dict[ast.AST, str]:
                               and isinstance(part.ctx, ast.Load))  # fmt: skip
         is_compound = any(isinstance(part, ast.stmt) for part in parts[1:])
         sources = [] if is_compound else [assigned[name] for name in names][:MAX_SOURCES]
-        text = f"{_first_line(statement)} (line {statement.lineno})"
+        text = f"{cut(first_line(statement), MAX_STATEMENT)} (line {statement.lineno})"
         text += f" with {', '.join(sources)}" if sources else ""
         statements.update(dict.fromkeys(parts, text))
     return statements
-
-
-def _first_line(statement: ast.stmt) -> str:
-    text = first_line(statement)
-    return f"{text[:MAX_STATEMENT]}{'…' if len(text) > MAX_STATEMENT else ''}"
 
 
 def _of_text(text: object, node: ast.AST) -> Iterator[NamedUse]:
@@ -232,6 +243,33 @@ def _names_in(value: ast.expr) -> set[str]:
                   and isinstance(node.value, ast.Name) and node.value.id == "self"]  # fmt: skip
     names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
     return (names - {"self"}) | {f"self.{node.attr}" for node in attributes}
+
+
+def _requests(nodes: list[ast.AST]) -> set[str]:
+    """Return the parameters that are what callers send: Triton's requests, and Lambda's event."""
+    functions = (node for node in nodes if isinstance(node, ast.FunctionDef))
+    names = ((node.name, [part.arg for part in node.args.args]) for node in functions)
+    return {
+        own[-1] if name == "execute" else own[0]
+        for name, own in names
+        if own and (name == "execute" or own[1:2] in (["context"], ["_context"]))
+    }
+
+
+def _readable_names(node: ast.AST) -> set[str]:
+    """Return the names in an expression whose values it tells, not only their size."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, ast.Call) and last_name(node.func) in SIZES:
+        return set()
+    if isinstance(node, ast.Attribute) and node.attr in SIZES:
+        return set()
+    parts = (
+        [node.elt]
+        if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp)
+        else ast.iter_child_nodes(node)
+    )
+    return set[str]().union(*map(_readable_names, parts))
 
 
 def _called_parameters(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
@@ -286,7 +324,10 @@ class _Reader:
         for _, value, node in literals(tree):
             for text in value if isinstance(value, list) else [value]:
                 yield from _of_text(text, node)
-        own = self._own_names(nodes)
+        own = self._derived(nodes, {"args", "__file__"}, self._own)
+        sent = self._derived(
+            nodes, _requests(nodes), lambda value, names: bool(_readable_names(value) & names)
+        )
         for node in nodes:
             match node:
                 case ast.Attribute() | ast.Name():
@@ -300,6 +341,9 @@ class _Reader:
                 case ast.Call():
                     yield from self._of_call(node)
                     yield from self._of_path(node, own)
+                    if LOGGING.fullmatch(ast.unparse(node.func)):
+                        for name in sorted(_readable_names(node) & sent):
+                            yield (LOGGED, name), node, name
 
     def _of_name(self, name: str, node: ast.stmt | ast.expr) -> Iterator[NamedUse]:
         for kind, patterns in NAMES.items() if name else ():
@@ -310,6 +354,12 @@ class _Reader:
     def _of_call(self, call: ast.Call) -> Iterator[NamedUse]:
         """Yield the program that a call names, and an attribute that only running code knows."""
         name = self._full_name(call.func)
+        words = (part.value for part in ast.walk(call) if isinstance(part, ast.Constant))
+        command = " ".join(word for word in words if isinstance(word, str))
+        if INSTALLING.search(command) and any(
+            kind == PROGRAMS for (kind, _), *_ in self._of_name(name, call)
+        ):
+            yield (HOSTS, PACKAGES), call, PACKAGES
         match call.args:
             case [_, argument, *_] if name == "getattr" and not is_literal(fold(argument, {})):
                 yield (CODE, "a computed attribute"), call, name
@@ -335,14 +385,16 @@ class _Reader:
         if name in OPENING and call.args and not self._own(call.args[0], own):
             yield (OUTSIDE, "a computed path"), call, name
 
-    def _own_names(self, nodes: list[ast.AST]) -> set[str]:
-        """Return the names whose values are made of Triton's arguments, `__file__` and literals.
+    def _derived(
+        self, nodes: list[ast.AST], own: set[str], is_own: Callable[[ast.expr, set[str]], bool]
+    ) -> set[str]:
+        """Return `own` with the names whose values are made of it, by a function that decides it.
 
-        Other names can have a value from a request or a file. So can the parameters of functions,
-        except `args` of `initialize`, and those of functions of which the module has all calls.
+        Names made of only Triton's arguments, `__file__` and literals have no value from a request
+        or a file, those made of a request may have. Parameters of functions are made of the
+        arguments, if the module has all calls.
         """
         parameters = _called_parameters(nodes)
-        own = {"args", "__file__"}
         while True:
             size = len(own)
             for node in nodes:
@@ -353,12 +405,12 @@ class _Reader:
                         | ast.NamedExpr(target=target, value=value)
                         | ast.For(target=target, iter=value)
                         | ast.comprehension(target=target, iter=value)
-                    ) if self._own(value, own):
+                    ) if is_own(value, own):
                         own.update(_names_in(target))
             own |= {
                 name
                 for name, arguments in parameters.items()
-                if arguments and all(self._own(argument, own) for argument in arguments)
+                if arguments and all(is_own(argument, own) for argument in arguments)
             }
             if len(own) == size:
                 return own

@@ -3,6 +3,7 @@
 import ast
 import base64
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -20,6 +21,8 @@ MAX_TEXT = 10_000
 
 MAX_DEPTH = 100
 """Maximum levels of a syntax tree, which functions with recursion read."""
+LOGGING = re.compile(r"(.*\.)?(log|logger|logging|LOGGER|LOG|warnings|pb_utils\.Logger)\.\w+|print")
+"""Functions that write into a log."""
 MAX_STATEMENT = 90
 """Maximum characters of a statement or an expression in a report."""
 
@@ -62,9 +65,9 @@ def first_line(node: ast.AST) -> str:
     return next(iter(ast.unparse(ast.fix_missing_locations(node)).splitlines()), "")
 
 
-def cut(text: str) -> str:
-    """Return a statement or expression with at most `MAX_STATEMENT` characters."""
-    return text if len(text) <= MAX_STATEMENT else f"{text[: MAX_STATEMENT - 1]}…"
+def cut(text: str, longest: int = MAX_STATEMENT) -> str:
+    """Return a statement or expression with at most `longest` characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def fold(node: ast.AST, names: Names) -> Any:

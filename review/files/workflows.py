@@ -41,6 +41,8 @@ _MAKE = re.compile(r"\bmake\b([^\n;&|<>]*)")
 _PINNED = re.compile(r"@[0-9a-f]{40}$|@sha256:[0-9a-f]{64}$")
 _FOREIGN = re.compile(r"\$\{\{ *((?:github\.event\.|github\.head_ref|inputs\.)[\w.-]*) *\}\}")
 """Texts of an event in a command (zizmor, template-injection)."""
+_OUTPUT = re.compile(r"\b(needs|steps)\.([\w-]+)\.(?:outputs\.([\w-]+))?")
+"""A value of another job or step."""
 _CONSTANTS = re.compile(r"\$\{\{ *(matrix|runner|vars)\.[\w.-]+ *\}\}")
 """Expressions whose values the workflow, the runner and the repository's settings contain."""
 
@@ -159,14 +161,17 @@ def _credentials_of_other_code(difference: ValueDifference, old: Workflow, new: 
         case ("jobs", str(name), "steps", _, "with", "ref" | "repository") if name in _jobs(
             old
         ) and name in _jobs(new):
-            job = _jobs(new)[name]
-            permissions = job.get("permissions", new.get("permissions"))
-            names = [f"{scope}: write" for scope, level in permissions.items() if level == "write"
-                     ] if isinstance(permissions, dict) else []  # fmt: skip
-            names += [f"environment {job['environment']}"] if job.get("environment") else []
-            names += ["secrets"] if "secrets." in str(job) else []
-            return ", ".join(names)
+            return _credentials(new, _jobs(new)[name])
     return ""
+
+
+def _credentials(workflow: Workflow, job: Workflow) -> str:
+    permissions = job.get("permissions", workflow.get("permissions"))
+    scopes = permissions if isinstance(permissions, dict) else {}
+    names = [f"{scope}: write" for scope, level in scopes.items() if level == "write"]
+    names += [f"environment {job['environment']}"] if job.get("environment") else []
+    names += ["secrets"] if "secrets." in str(job) else []
+    return ", ".join(names)
 
 
 def _actions(job: Workflow) -> str:
@@ -194,7 +199,59 @@ def _rights(content: bytes) -> set[str]:
             title = environment.get("name") if isinstance(environment, dict) else environment
             texts.add(f"{name} delivers in the environment {title}, whose reviewers approve it")
         texts |= {f"{name} {text}" for step in _steps(part) for text in _unsafe_step(step)}
-    return texts
+    for name, job in jobs.items():
+        texts |= {f"{name} {text}" for text in _empty_values(workflow, job)}
+    return texts | {*_restored_caches(workflow)}
+
+
+def _empty_values(workflow: Workflow, job: Workflow) -> Iterator[str]:
+    """Yield the outputs that a job uses, and that no job that it needs, or step of it, has.
+
+    The context `needs` has only the jobs in `needs` (GitHub docs, "Contexts").
+    """
+    needed = {name: _jobs(workflow).get(name, {}) for name in map(str, as_list(job.get("needs")))}
+    steps = {str(step.get("id")) for step in _steps(job)}
+    for path, text in _texts(job):
+        for match in _OUTPUT.finditer(text if "${{" in text or path.endswith("if") else ""):
+            kind, name, output = match.groups()
+            other = needed.get(name, {})
+            is_output = not output or "uses" in other or output in (other.get("outputs") or {})
+            if name in steps if kind == "steps" else name in needed and is_output:
+                continue
+            reason = {"needs": f"it needs no job {name} with it", "steps": f"it has no step {name}"}
+            effect = f"which is empty, because {reason[kind]}"
+            if path.endswith("with.ref"):
+                effect += ", and checks out the code of the change itself"
+                credentials = _credentials(workflow, job)
+                effect += f" with credentials ({credentials})" if credentials else ""
+            yield f"uses {match[0]} in {path}, {effect}"
+
+
+def _texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield path and value of each text."""
+    if isinstance(value, str):
+        yield path, value
+    items = value.items() if isinstance(value, dict) else enumerate(as_list(value))
+    for key, item in items if isinstance(value, dict | list) else ():
+        yield from _texts(item, f"{path}.{key}".lstrip("."))
+
+
+def _restored_caches(workflow: Workflow) -> Iterator[str]:
+    """Yield the caches of jobs with credentials or a review, which other jobs can write.
+
+    Jobs of one branch or pull request share them (GitHub docs, "Restrictions for accessing a
+    cache").
+    """
+    jobs = _jobs(workflow)
+    trusted = {name for name, job in jobs.items()
+               if _credentials(workflow, job) or REVIEW in _commands(job)}  # fmt: skip
+    writers = ", ".join(name for name in jobs if name not in trusted and _commands(jobs[name]))
+    for name in sorted(trusted) if writers else ():
+        for step in _steps(jobs[name]):
+            action = str(step.get("uses", "")).partition("@")[0]
+            if action.startswith("actions/cache") or (step.get("with") or {}).get("cache"):
+                text = f"the job {name} restores a cache ({action}) that jobs which run the code of"
+                yield f"{text} the change ({writers}) can write: it puts files into the job"
 
 
 def _unsafe_step(step: Workflow) -> Iterator[str]:

@@ -155,6 +155,10 @@ def base_resources() -> dict[str, Any]:
             },
         },
         "Latency": alarm(),
+        "Errors": {
+            **alarm(MetricName="Invocation5XXErrors", Threshold=0.05),
+            "Metadata": {"aws:cdk:path": "prod-text/Errors/Resource"},
+        },
         "Subscription": {
             "Type": "AWS::SNS::Subscription",
             "Properties": {
@@ -367,7 +371,11 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "budget that notifies later": (
         put("Budget", "NotificationsWithSubscribers", 0, "Notification", "Threshold", 500),
-        "weakened_alarms: ... the budget notifies later: 100 -> 500 (ACTUAL)",
+        "weakened_alarms: ... notifies later: 100 -> 500 % of its limit, 500 USD (ACTUAL)",
+    ),
+    "threshold above the metric": (
+        put("Errors", "Threshold", 5),
+        "threshold 0.05 -> 5: the metric is a share of 0 to 1, so that the alarm can never go off",
     ),
     "function with less memory": (
         put("Function", "MemorySize", 128),

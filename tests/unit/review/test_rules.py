@@ -319,6 +319,18 @@ def test_privileged_new_role(new: dict[str, Any], reason: str | None) -> None:
     assert all(str(reason) in message for message in messages)
 
 
+def test_powers_of_a_trusted_role_come_first() -> None:
+    statements = [
+        {"Action": "dynamodb:Query", "Resource": "arn:aws:dynamodb:::table/catalog"},
+        {"Action": "sts:AssumeRole", "Resource": "arn:aws:iam:::role/cdk-*"},
+    ]
+    trusts = {"AWS": "arn:aws:iam::999999999999:root"}
+    (message,) = rule_messages(
+        "privileged_new_principals", {}, role(*statements, trusts=trusts), stack="prod-new"
+    )
+    assert message.index("role/cdk-*") < message.index("table/catalog")
+
+
 MONTH = 1.4 * 2 * 730
 """Monthly cost of the endpoint in RESOURCES."""
 

@@ -46,6 +46,15 @@ NEW = {
         "import socket\nHOST = 'example.org'\nsocket.create_connection(f'https://x.{HOST}')",
         "names the host (x.example.org)",
     ),
+    "packages": (
+        "import os, sys\nos.system(f'{sys.executable} -m pip install crates')",
+        "names the host (pypi.org)",
+    ),
+    "texts of callers": (
+        "class B:\n    def execute(self, requests):\n        texts = [str(r) for r in requests]\n"
+        "        print(f'{len(texts)} texts: {texts}')",
+        "writes what callers send into its log, for all who read it (CloudWatch) (texts): print(",
+    ),
     "computed attribute": ("getattr(os, os.sep)('x')", "a computed attribute"),
     "path of a request": (
         "def read(request):\n    return open(request.name)",

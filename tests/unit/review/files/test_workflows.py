@@ -43,6 +43,18 @@ def dangers(path: str, content: str | None) -> list[str]:
          "the job dev runs code of another commit, with credentials (id-token: write, environment "
          "dev): ref: ${{ needs.review.outputs.base }} -> ${{ github.sha }}"),
         (DEPLOY, "needs: [build, review]\n", "needs: build\n", "dev delivers, and needs no job"),
+        (DEPLOY, "needs: [build, review, dev]", "needs: [build, dev]",
+         "the job prod uses needs.review.outputs.base in steps.0.with.ref, which is empty, because "
+         "it needs no job review with it, and checks out the code of the change itself with "
+         "credentials (id-token: write, environment prod)"),
+        (DEPLOY, "        id: base\n", "", "the job review uses steps.base.outputs.commit in "
+         "outputs.base, which is empty, because it has no step base"),
+        (DEPLOY, "      base: ${{ steps", "      other: ${{ steps", "needs no job review with it"),
+        (PULL_REQUEST, "          path: release\n      - run",
+         "          path: release\n      - uses: actions/cache@0400d5f644dc74513175e3cd8d07132dd486"
+         "0809\n      - run",
+         "the job review restores a cache (actions/cache) that jobs which run the code of "
+         "the change (lint, test, distribution, build) can write"),
         (DEPLOY, "    needs: [build, review, dev]\n", "    needs: dev\n    if: always()\n", "(if)"),
         (DEPLOY, "deploy-prod\n      cancel-in-progress: false",
          "deploy-prod\n      cancel-in-progress: true",
