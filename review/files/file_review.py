@@ -128,9 +128,11 @@ def compare_files(
         for file in (moved.get(file.path, file) for file in changed)
         if _is_run(file.path) and file.after is not None
     }
-    new_functions = {
-        body: path for path, code in code_changes.items() for body in code.new_functions
-    }
+    new_functions = {}
+    if any(code.has_lost_functions for code in code_changes.values()):
+        new_functions = {
+            body: path for path, code in code_changes.items() for body in code.new_functions
+        }
     called_checks = {name for code in code_changes.values() for name in code.called_checks[0]}
     for file in changed:
         findings: list[tuple[str, str]] = []
