@@ -18,7 +18,6 @@ from itertools import chain
 from typing import Any
 
 from review.files.python_code import (
-    MAX_STATEMENT,
     Literal,
     assigned_names,
     cut,
@@ -119,8 +118,11 @@ class Change:
         if self.before is None or self.after is None:
             word = "new" if self.before is None else "gone"
             label = f"{name} " if name and isinstance(self.node, ast.expr) else ""
-            return f"{word}: {label}{short_text(self.node)}"
-        return f"{start}{' ' if start else ''}{_change_text(self.before, self.after)}"
+            return f"{word}: {label}{cut(first_line(self.node)).removesuffix(':')}"
+        whole = [first_line(side).removesuffix(":") for side in (self.before, self.after)]
+        short = [*map(cut, whole)]
+        change = " -> ".join(short) if short[0] != short[1] else format_change(*whole)
+        return f"{start}{' ' if start else ''}{change}"
 
 
 class CodeChanges:
@@ -198,17 +200,6 @@ class CodeChanges:
             yield f"{function}{f' ({purpose})' if purpose else ''}: {change}"
 
     @property
-    def has_lost_functions(self) -> bool:
-        """Whether functions or classes are no longer in the file."""
-        return bool(self._old.units.keys() - self._new.units.keys())
-
-    @cached_property
-    def new_functions(self) -> dict[str, str]:
-        """Body -> name of each function that is only in the second version."""
-        old, new = self._old.units, self._new.units
-        return {_body(new[name]): name for name in new.keys() - old.keys() if name}
-
-    @property
     def called_checks(self) -> tuple[set[str], set[str]]:
         """Checks that are newly called, and that are no longer called.
 
@@ -226,14 +217,8 @@ class CodeChanges:
         )
         return new - old, old - new
 
-    def texts(self, longest: int, elsewhere: Mapping[str, str] | None = None) -> list[str]:
-        """Return texts of about `longest` characters, those that tell most first.
-
-        elsewhere: body -> path of new functions in other files.
-        """
-        moved = {name: path for name, unit in self._old.units.items()
-                 if name not in self._new.units
-                 and (path := (elsewhere or {}).get(_body(unit)))}  # fmt: skip
+    def texts(self, longest: int) -> list[str]:
+        """Return texts of about `longest` characters, those that tell most first."""
         old, new = self._old, self._new
         if not self.is_readable:
             return ["not Python, or nested too deeply: not compared"]
@@ -241,8 +226,7 @@ class CodeChanges:
             if old.order != new.order:
                 return ["the same definitions in another order"]
             return [NO_EFFECT if old.units_text == new.units_text else RENAMED]
-        functions = [f"{name} moves to {path}, unchanged" for name, path in moved.items()]
-        functions += self._function_texts(moved)
+        functions = [*self._function_texts()]
         by_function: dict[str, list[str]] = {}
         count = 0
         for change in sorted(self.changes, key=lambda change: change.rank):  # stable
@@ -282,12 +266,12 @@ class CodeChanges:
                 )
                 yield f"{name}: {text}".removeprefix(": ")
 
-    def _function_texts(self, moved: Collection[str]) -> Iterator[str]:
-        """Yield the functions and classes that are new or gone, and not `moved`."""
+    def _function_texts(self) -> Iterator[str]:
+        """Yield the functions and classes that are new or gone."""
         old, new = self._old, self._new
-        removed = [name for name in old.units if name not in ("", *moved, *new.units)]
+        removed = [name for name in old.units if name and name not in new.units]
         added = [name for name in new.units if name and name not in old.units]
-        by_body = self.new_functions if removed else {}
+        by_body = {_body(new.units[name]): name for name in added} if removed else {}
         for name in list(removed):
             other = by_body.pop(_body(old.units[name]), None)
             if other:
@@ -719,41 +703,3 @@ def _aligned(
 def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return f"{', '.join(cut(name) for name in names[:MAX_NAMES])}{more}"
-
-
-def short_text(node: ast.AST) -> str:
-    """Return a statement or expression as text; of a long one, `…` replaces its inner parts."""
-    text = first_line(node)
-    for depth in range(8, 1, -1):
-        if len(text) <= MAX_STATEMENT:
-            break
-        text = first_line(_without_depth(copy.deepcopy(node), depth))
-    return cut(text).removesuffix(":")
-
-
-def _change_text(before: ast.AST, after: ast.AST) -> str:
-    """Return BEFORE -> AFTER; of long texts, the part that differs."""
-    short = short_text(before), short_text(after)
-    is_text = isinstance(before, ast.Constant | ast.JoinedStr)
-    if short[0] == short[1] or (
-        is_text and max(map(len, map(first_line, (before, after)))) > MAX_STATEMENT
-    ):
-        return format_change(first_line(before), first_line(after))
-    return " -> ".join(short)
-
-
-def _without_depth(node: ast.AST, depth: int) -> ast.AST:
-    """Return a node whose expressions below a depth are `…`."""
-    for field, value in ast.iter_fields(node):
-        parts: list[Any] = value if isinstance(value, list) else [value]
-        for index, part in enumerate(parts):
-            if not isinstance(part, ast.AST):
-                continue
-            is_cut = depth == 0 and isinstance(part, ast.expr) and len(first_line(part)) > 12
-            if is_cut and not isinstance(node, ast.JoinedStr | ast.FormattedValue):
-                parts[index] = ast.Name("…", ast.Load())
-            elif not isinstance(part, ast.JoinedStr):
-                _without_depth(part, max(depth - 1, 0))
-        if not isinstance(value, list):
-            setattr(node, field, parts[0])
-    return node

@@ -128,17 +128,12 @@ def compare_files(
         for file in (moved.get(file.path, file) for file in changed)
         if _is_run(file.path) and file.after is not None
     }
-    new_functions = {}
-    if any(code.has_lost_functions for code in code_changes.values()):
-        new_functions = {
-            body: path for path, code in code_changes.items() for body in code.new_functions
-        }
     called_checks = {name for code in code_changes.values() for name in code.called_checks[0]}
     for file in changed:
         findings: list[tuple[str, str]] = []
         if file.path in code_changes:
             findings, statements[file.path] = _code_findings(
-                file.path, code_changes[file.path], new_functions, is_function=file.after in assets
+                file.path, code_changes[file.path], is_function=file.after in assets
             )
             if not called_checks:  # which could be the same under another name, or elsewhere
                 findings += [
@@ -183,12 +178,12 @@ def _note(rows: Mapping[str, list[str]]) -> str:
 
 
 def _code_findings(
-    path: str, changes: CodeChanges, new_functions: Mapping[str, str], *, is_function: bool
+    path: str, changes: CodeChanges, *, is_function: bool
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the dangers of changed Python code, and texts about its other changes.
 
     They are dangers in code that runs in AWS, as a function does, or that protects a stage: the
-    effect of other code is in templates and plans. `new_functions` are bodies, with the path.
+    effect of other code is in templates and plans.
     """
     dangers, texts = list[tuple[str, str]](), list[str]()
     for is_certain, text in changes.warnings:
@@ -210,7 +205,7 @@ def _code_findings(
             elif _is_other_limit(*change.literals):
                 dangers.append(("changed_limits", text))
     longest = MAX_STATEMENTS[is_function or path.startswith(JUDGING)]
-    return dangers, [*texts, *changes.texts(longest, new_functions)]
+    return dangers, [*texts, *changes.texts(longest)]
 
 
 def _duration(path: str, *, is_function: bool) -> str:

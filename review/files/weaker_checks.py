@@ -371,45 +371,12 @@ def kept_results(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
             user = f" for {', '.join(callers)}" if callers else ""
             text = f"{name} gets @{caches[0]}, so that its result{user}{KEPT}"
             yield _asks(unit, functions), text
-    module = new.get("", ast.Module([], []))
-    known = {*_assigned(old.get("", module))}
-    for name, value in _assigned(module).items():
-        writers = {
-            function: part if any(isinstance(node, ast.Call) for node in ast.walk(part)) else unit
-            for function, unit in new.items()
-            if function
-            for part in ast.walk(unit)
-            if _is_written(part, name)
-        }
-        is_container = isinstance(value, ast.Dict | ast.List | ast.Set | ast.Call)
-        is_none = isinstance(value, ast.Constant) and value.value is None
-        if name not in known and writers and (is_container or is_none):
-            asks = any(_asks(part, functions) for part in writers.values())
-            yield asks, f"what {', '.join(writers)} writes into {name}{KEPT}"
 
 
 def _calls(node: ast.AST, name: str) -> bool:
     return any(
         isinstance(part, ast.Call) and last_name(part.func) == name for part in ast.walk(node)
     )
-
-
-def _assigned(module: ast.AST) -> dict[str, ast.expr]:
-    return {target.id: node.value for node in getattr(module, "body", ())
-            if isinstance(node, ast.Assign) for target in node.targets
-            if isinstance(target, ast.Name)}  # fmt: skip
-
-
-def _is_written(node: ast.AST, name: str) -> bool:
-    match node:
-        case (
-            ast.Assign(targets=[ast.Subscript(value=ast.Name(id=other))])
-            | ast.Global(names=[other])
-        ):
-            return other == name
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=other), attr=method)):
-            return other == name and method in ("add", "append", "setdefault", "update")
-    return False
 
 
 def _asks(
