@@ -203,13 +203,14 @@ class CodeChanges:
     def called_checks(self) -> tuple[set[str], set[str]]:
         """Checks that are newly called, and that are no longer called.
 
-        They are those of other files, by their names, and own functions that raise errors.
+        They are those of other files, by their names, and private functions that raise errors.
         """
         units = self._new.units
         raising = {
-            name.rpartition(".")[2]
+            own
             for name in units.keys() & self._old.units.keys()
-            if any(isinstance(node, ast.Raise) for node in ast.walk(units[name]))
+            if (own := name.rpartition(".")[2]).startswith("_")
+            and any(isinstance(node, ast.Raise) for node in ast.walk(units[name]))
         }
         old, new = (
             {name for name in side.calls if CHECKING.match(name)} | (side.called & raising)
