@@ -11,6 +11,8 @@ from plan.catalog import Catalog
 from plan.document import Plan
 from tests.local.conftest import ROOT, Checkout
 
+pytestmark = pytest.mark.drill
+
 TABLE = "models/demand/shops.csv"
 LYON = "models/demand/weights/lyon.json"
 

@@ -10,6 +10,8 @@ from local_sagemaker.tests.support import tiny_models
 from tests.processes import run_main
 from tests.tritonsm import tritonsm
 
+pytestmark = pytest.mark.drill
+
 CONFIG = f"""# a model that waits
 {tiny_models.CONFIG}
 # one process

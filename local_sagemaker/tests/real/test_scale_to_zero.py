@@ -38,6 +38,7 @@ def invoke() -> float:
     return float(json.loads(answer["Body"].read())["outputs"][0]["data"][0])
 
 
+@pytest.mark.drill
 def test_component_scales_to_0_and_back(local_sagemaker: LocalSageMaker, tmp_path: Path) -> None:
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket="models")

@@ -27,6 +27,7 @@ class TritonPythonModel:
 """
 
 
+@pytest.mark.drill
 def test_missing_response_is_named_and_a_slow_model_is_awaited(tmp_path: Path) -> None:
     archives = tmp_path / "archives"
     archives.mkdir()

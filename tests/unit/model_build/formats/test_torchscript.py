@@ -107,6 +107,7 @@ def test_data_dependent_branch_fails_the_gate(tmp_path: Path) -> None:
         _export(tmp_path / "model", "branching")
 
 
+@pytest.mark.drill
 def test_package_has_code_for_other_processors_than_that_of_the_build(tmp_path: Path) -> None:
     (tmp_path / "export.py").write_text(SOURCE)
     path, context = tmp_path / "model.pt2", step_context(tmp_path, scratch=tmp_path)
