@@ -12,6 +12,7 @@ import random
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,12 @@ class CaptureWriter:
             for member in _CAPTURED_MEMBERS[option["CaptureMode"]]
         }
         data = {
-            "endpointInput": _captured_body("INPUT", invocation.content_type, invocation.input),
-            "endpointOutput": _captured_body("OUTPUT", invocation.output_type, invocation.output),
+            "endpointInput": _captured_body(
+                "INPUT", invocation.content_type, invocation.input, config
+            ),
+            "endpointOutput": _captured_body(
+                "OUTPUT", invocation.output_type, invocation.output, config
+            ),
         }
         metadata = {"eventId": str(uuid.uuid4()), "inferenceTime": now.strftime("%FT%TZ")}
         if invocation.inference_id:
@@ -117,12 +122,20 @@ def is_sampled(config: Record) -> bool:
     return enabled and random.random() * 100 < config["InitialSamplingPercentage"]
 
 
-def _captured_body(mode: str, content_type: str, content: bytearray) -> Record:
+def _captured_body(mode: str, content_type: str, content: bytearray, config: Record) -> Record:
     """Return the body of a request or response as a member of captureData.
 
-    "If no headers are specified SageMaker AI will by default base64 encode" (API reference of
-    CaptureContentTypeHeader, which is refused).
+    The data is text if CaptureContentTypeHeader names its content type; "if no headers are
+    specified SageMaker AI will by default base64 encode" (API reference). That parameters of the
+    content type (charset) are ignored, and that invalid UTF-8 is encoded too, has no source.
     """
-    data = base64.b64encode(content).decode()
-    members = {"observedContentType": content_type, "mode": mode}
-    return {**members, "data": data, "encoding": "BASE64"}
+    media_type = content_type.partition(";")[0].strip().lower()
+    headers = config.get("CaptureContentTypeHeader", {})
+    encoding, data = "BASE64", base64.b64encode(content).decode()
+    for text_encoding, member in (("CSV", "CsvContentTypes"), ("JSON", "JsonContentTypes")):
+        with suppress(UnicodeDecodeError):
+            if media_type in map(str.lower, headers.get(member, [])):
+                encoding, data = text_encoding, content.decode()
+    return {
+        "observedContentType": content_type, "mode": mode, "data": data, "encoding": encoding
+    }  # fmt: skip

@@ -95,12 +95,16 @@ class EndpointOperations(Registry):
         """UpdateEndpoint: the old instances serve until the new ones are healthy.
 
         An update to the serving configuration is accepted; no source was found for an error.
+        RetainDeploymentConfig reuses "the last deployment configuration" (API reference). That a
+        DeploymentConfig has precedence has no source.
         """
         name = request["EndpointName"]
         if name in self.endpoints_by_name and self.endpoints_by_name[name].hosts_components:
             return self._update_in_place(request)
         scalable_variants = self._scalable_variants(name)
         deployment_config = request.get("DeploymentConfig", {})
+        if request.get("RetainDeploymentConfig") and not deployment_config:
+            deployment_config = self.describe_endpoint(request).get("LastDeploymentConfig", {})
         if alarms := rollback_alarms(deployment_config):
             check_alarms_exist(alarms, self._context.alarms(alarms))
         with self._lock:

@@ -124,6 +124,16 @@ def test_canary_shifts_its_share_first(
     assert traffic_shifts == [(10, 0.25), (20, 0.25), (30, 1)]
 
 
+def test_retained_deployment_config_shifts_traffic_again(
+    endpoint: EndpointOperations, traffic_shifts: list[TrafficShift]
+) -> None:
+    update(endpoint, CANARY)
+    first = list(traffic_shifts)
+    update(endpoint, EndpointConfigName="old", RetainDeploymentConfig=True)
+    second = [(time - first[-1][0], share) for time, share in traffic_shifts[len(first) :]]
+    assert second == first
+
+
 def test_traffic_share_routes_invocations(
     endpoint: EndpointOperations, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
