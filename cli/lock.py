@@ -99,8 +99,7 @@ def run(options: argparse.Namespace) -> int:
         versions = pythons if for_triton else [builder]  # exports run in the builder's Python
         source_name, text = _source(folder, name, texts)
         pins = _resolve(text, versions, for_triton=for_triton)
-        comments = re.match(r"(?:#.*\n)*", _read(folder / name))[0]  # type: ignore[index]
-        comments = MADE.sub("", comments)
+        comments = MADE.sub("", "".join(re.findall(r"\A(?:#.*\n)+", _read(folder / name))))
         made = f"{MADE_FOR} {', '.join(versions)}, from {source_name}.\n" if for_triton else ""
         texts[name] = comments + made + "".join(f"{pin}\n" for _, pin in sorted(pins.items()))
         print(f"{folder / name}: {len(pins)} packages for Python {', '.join(versions)}")

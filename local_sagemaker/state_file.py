@@ -38,7 +38,7 @@ class StateFile:
         self._folder, self._port = folder, port
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Answer one request: `CONFLICT` while a stack is changing."""
+        """Answer one request; a request to save gets `CONFLICT` while a stack is changing."""
         if scope.get("path") != SAVE_PATH:
             await app.app(scope, receive, send)
             return

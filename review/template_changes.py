@@ -89,7 +89,7 @@ TELLING = (
 )
 """The properties that tell most about a created resource."""
 LEAST_TELLING = ("Dimensions", "TreatMissingData", "Namespace")
-"""The properties that its path mostly tells."""
+"""The properties that are told last: the path of the resource mostly says the same."""
 WILDCARDS = "IAM5"
 """The end of cdk-nag's rule about wildcards in policies, which are told as permissions."""
 TOLD_BY_GRANTS = ("AWS::IAM::Policy", "AWS::S3::BucketPolicy")

@@ -124,7 +124,10 @@ class ScalableInstanceCount(ScalableCount):
         target_utilization_percent: float,
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
-        """Keep the utilization `key` of `platform_facts.rules.scaling` at a target."""
+        """Keep a utilization, a key of `platform_facts.rules.scaling.UTILIZATIONS`, at a target.
+
+        Raise `KeyError` for another key.
+        """
         utilization, percent = rules.UTILIZATIONS[key], target_utilization_percent
         argument = f"scale_on_{utilization.policy.lower()}_utilization"
         self._add_check(argument, rules.check_utilization, key, self._variant.instance_types)

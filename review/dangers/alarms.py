@@ -124,7 +124,7 @@ def _changed_alarm(
 
 
 def _maximum(alarm: Alarm) -> tuple[float, str]:
-    """Return the greatest value of an alarm's metric in the units of a stage file, and its unit."""
+    """Return the greatest value of an alarm's metric, as a stage's file has it, and its unit."""
     names = [
         name
         for name, measure in MEASURES.items()

@@ -30,6 +30,7 @@ from review.files.python_code import (
 )
 from review.files.weaker_checks import (
     CHECKING,
+    CodeWarning,
     ignored_errors,
     kept_results,
     weaker_checks,
@@ -176,13 +177,13 @@ class CodeChanges:
         }
 
     @property
-    def warnings(self) -> list[tuple[bool, str]]:
-        """Checks that refuse less, ignored errors and kept results, and whether each is certain."""
+    def warnings(self) -> list[CodeWarning]:
+        """Checks that refuse less, ignored errors and kept results."""
         sides = self._old.units, self._new.units
         changed = [(change.function, change.before, change.after) for change in self.changes]
         return [
-            *((True, text) for is_certain, text in self._weaker_checks if is_certain),
-            *((True, text) for text in wider_patterns(sides[1], changed)),
+            *(CodeWarning(True, text) for is_certain, text in self._weaker_checks if is_certain),
+            *(CodeWarning(True, text) for text in wider_patterns(sides[1], changed)),
             *kept_results(*sides),
             *ignored_errors(*sides),
         ]

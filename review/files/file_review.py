@@ -31,7 +31,7 @@ from review.files.model_data import (
 )
 from review.files.packages import NPM_LOCK, describe_packages
 from review.files.readers import read_json, read_text, read_yaml
-from review.files.weaker_checks import KEPT, refusals
+from review.files.weaker_checks import refusals
 from review.files.workflows import FOLDER as WORKFLOWS
 from review.files.workflows import describe_workflows
 from review.values import (
@@ -186,9 +186,9 @@ def _code_findings(
     effect of other code is in templates and plans.
     """
     dangers, texts = list[tuple[str, str]](), list[str]()
-    for is_certain, text in changes.warnings:
+    for is_certain, text, is_kept in changes.warnings:
         is_danger = is_certain and (is_function or path.startswith(JUDGING))
-        if text.endswith(KEPT):
+        if is_kept:
             text += f" {_duration(path, is_function=is_function)}"
             is_danger = is_certain and is_function
         if is_danger:

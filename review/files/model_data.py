@@ -154,7 +154,7 @@ def _read_rows(content: bytes) -> dict[str, dict[str, str]]:
 def _rows_by_file(
     rows: Mapping[str, Mapping[str, str]], folder: str, files: Mapping[str, bytes]
 ) -> dict[tuple[str, str], list[str]]:
-    """Return column and path of a file in the model's folder -> the rows that name it."""
+    """Return the rows that name each file of the folder, by column and path of the file."""
     owners: dict[tuple[str, str], list[str]] = {}
     for title, row in rows.items():
         for column, value in row.items():

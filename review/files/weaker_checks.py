@@ -39,8 +39,17 @@ MODULES = ("datetime", "httpx", "requests", "time")
 _WORD = re.compile(r"\w+")
 MAX_ANSWER = 200
 """Maximum characters of a statement whose condition changes, such as one with a message."""
-KEPT = " is kept"
-"""The end of a text about results that are kept."""
+
+
+class CodeWarning(NamedTuple):
+    """What code newly does wrong, and whether that is certain.
+
+    is_kept: whether a function keeps a result, and the text ends with ` is kept`.
+    """
+
+    is_certain: bool
+    text: str
+    is_kept: bool = False
 
 
 class Guard(NamedTuple):
@@ -305,8 +314,8 @@ def _early_returns(old: Units, new: Units) -> Iterator[str]:
                     yield f"{name}: does not check if {cut(ast.unparse(test))}"
 
 
-def ignored_errors(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
-    """Yield whether statements that raised an error before ignore it now, and the text."""
+def ignored_errors(old: Units, new: Units) -> Iterator[CodeWarning]:
+    """Yield errors that are ignored; certain if the same statements raised them before."""
     known = Counter(row[:3] for row in _ignored(old))
     before = {ast.dump(node) for unit in old.values() for node in ast.walk(unit)
               if isinstance(node, ast.stmt)}  # fmt: skip
@@ -320,7 +329,7 @@ def ignored_errors(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
         text = (
             f"{function}: errors{first} are ignored: except{f' {error}' if error else ''}: {action}"
         )
-        yield is_old and is_broad, text.removeprefix(": ")
+        yield CodeWarning(is_old and is_broad, text.removeprefix(": "))
 
 
 def _ignored(units: Units) -> Iterator[tuple[str, str, str, list[ast.stmt]]]:
@@ -358,8 +367,8 @@ def _silence(body: list[ast.stmt]) -> str:
     return last
 
 
-def kept_results(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
-    """Yield whether a function newly keeps answers that change, and the text."""
+def kept_results(old: Units, new: Units) -> Iterator[CodeWarning]:
+    """Yield functions that newly keep their results; certain if these are answers that change."""
     functions = {name.rpartition(".")[2]: unit for name, unit in new.items()}
     for name, unit in new.items():
         decorators = getattr(unit, "decorator_list", ())
@@ -369,8 +378,8 @@ def kept_results(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
         if caches and caches[0] not in before:
             callers = [function for function, part in new.items() if _calls(part, name)]
             user = f" for {', '.join(callers)}" if callers else ""
-            text = f"{name} gets @{caches[0]}, so that its result{user}{KEPT}"
-            yield _asks(unit, functions), text
+            text = f"{name} gets @{caches[0]}, so that its result{user} is kept"
+            yield CodeWarning(_asks(unit, functions), text, is_kept=True)
 
 
 def _calls(node: ast.AST, name: str) -> bool:
