@@ -1,4 +1,4 @@
-"""Concurrent callers of a client that check each response, and an SSM proxy that can fail."""
+"""Concurrent callers of a client that check each response."""
 
 import asyncio
 import threading
@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import urlsplit
 
 from endpoint_client import AsyncEndpointClient, EndpointClient, EndpointError
 from local_sagemaker.tests.support.waiting import LIMIT_SECONDS
@@ -17,7 +14,6 @@ from local_sagemaker.tests.support.waiting import LIMIT_SECONDS
 FIRST_INPUT = 1000
 """Input of the first caller. Each caller sends a different number, so that responses differ."""
 Outputs = dict[str, Any]
-THROTTLED, UNAVAILABLE = "throttled", "unavailable"
 
 
 class Calls:
@@ -123,58 +119,3 @@ def call_concurrently(
             calls.is_over = True
         for future in futures:
             future.result()
-
-
-class DynamoDbProxy(ThreadingHTTPServer):
-    """A proxy of DynamoDB; `state` is the failure of its calls; `failed_calls` counts by state."""
-
-    daemon_threads = False  # server_close waits for the threads
-
-    def __init__(self, url: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.upstream = urlsplit(url).netloc
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        self.state = ""
-        self.failed_calls = Counter[str]()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    timeout = 60.0  # of idle connections
-    server: DynamoDbProxy
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        state = self.server.state
-        if state:
-            self.server.failed_calls[state] += 1
-        if state == UNAVAILABLE:
-            self.close_connection = True
-            return
-        status, answer = 400, b'{"__type": "ThrottlingException", "message": "Rate exceeded"}'
-        if not state:
-            connection = HTTPConnection(self.server.upstream)
-            connection.request("POST", self.path, body, dict(self.headers))
-            response = connection.getresponse()
-            status, answer = response.status, response.read()
-            connection.close()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def dynamodb_proxy(url: str) -> Iterator[DynamoDbProxy]:
-    """Run a proxy of DynamoDB until the block ends."""
-    with DynamoDbProxy(url) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()

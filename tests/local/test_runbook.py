@@ -43,7 +43,6 @@ endpoints:
     update: { strategy: canary, percent: 50, wait_seconds: 1800 }
 """)
 SLOW = PLUS_ONE.replace("execute(self, requests):", "execute(self, requests):\n        SLEEP")
-DISK = "DiskUtilization"
 SETTINGS = {SPEED: "30"}
 """Settings of the local SageMaker: an hour takes two minutes."""
 
@@ -101,25 +100,6 @@ def test_slow_model_gets_more_instances(operator: Operator) -> None:
         output = operator.run_section("LatencyP50, LatencyP99", "math", count=3)
     assert "critical: p99 model latency of live-math" in output
     assert instances("math") == 3
-
-
-def test_full_disk_gets_new_instances(operator: Operator) -> None:
-    cloudwatch: Any = boto3.client("cloudwatch")
-    dimensions = {"EndpointName": "live-math", "VariantName": "AllTraffic"}
-    datum = {
-        "MetricName": DISK,
-        "Dimensions": [{"Name": name, "Value": value} for name, value in dimensions.items()],
-        "Value": 1000.0,  # averaged with the data of the instances
-    }
-
-    def report_full_disk() -> None:
-        cloudwatch.put_metric_data(Namespace="/aws/sagemaker/Endpoints", MetricData=[datum] * 20)
-
-    with call_repeatedly(report_full_disk):
-        eventually(lambda: is_in_alarm("critical: storage in use"))
-        output = operator.run_section("LatencyP50, LatencyP99", "math", count=4)
-    assert "critical: storage in use of live-math" in output
-    assert instances("math") == 4
 
 
 def test_deleted_catalog_entry_is_restored(operator: Operator) -> None:

@@ -132,13 +132,6 @@ def set_minimum_every_minute(endpoint: str, minimum: int) -> None:
     )
 
 
-def test_scheduled_action_adds_instances(stage: Checkout) -> None:
-    set_minimum_every_minute(GPU, 2)
-    eventually(lambda: instance_count(GPU) == 2)
-    assert triton_count(stage.aws, GPU) == 2
-    assert "minimum capacity was set to 2" in [activity["Cause"] for activity in activities()]
-
-
 def test_minimum_and_instance_count_are_deployed_together(stage: Checkout) -> None:
     assert instance_count() == 1
     higher = "instance_count: 2\n    scaling: { min_count: 2, max_count: 3, max_rps: 0.1 }"

@@ -15,7 +15,6 @@ from triton_sagemaker import (
     ModelBucket,
     MultiModelHosting,
     ScalableInstanceCount,
-    ServerOptions,
     SingleModelHosting,
     TritonContainer,
     TritonEndpoint,
@@ -75,9 +74,6 @@ class SampleStack:
             instance_type=instance_type(type_name),
         )
         return replace(variant, **changes)
-
-    def with_options(self, **options: Any) -> Variant:
-        return self.variant(container=self.container(options=ServerOptions(**options)))
 
     def endpoint(self, *variants: Variant, **arguments: Any) -> TritonEndpoint:
         return TritonEndpoint(

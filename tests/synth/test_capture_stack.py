@@ -1,10 +1,6 @@
 """CaptureStack: the bucket for captured requests, tags, and log retention of a stage."""
 
-import json
-from typing import Any
-
 import pytest
-from aws_cdk.assertions import Match, Template
 
 from tests.synth.conftest import templates_of
 from tests.synth.endpoints import properties_of
@@ -14,27 +10,6 @@ BUCKET, CONFIG = "AWS::S3::Bucket", "AWS::SageMaker::EndpointConfig"
 
 def test_stage_without_data_capture_has_no_capture_stack(stage: str) -> None:
     assert f"{stage}-capture" not in templates_of(stage)
-
-
-def test_endpoint_captures_below_its_name_with_bucket_key() -> None:
-    stacks = templates_of("all")
-    ten = Template.from_json(stacks["all-ten-variants"])
-    import_value = {"Fn::ImportValue": Match.string_like_regexp("^all-capture:")}
-    ten.has_resource_properties(
-        CONFIG,
-        {
-            "DataCaptureConfig": {
-                "CaptureOptions": [{"CaptureMode": "Input"}],
-                "DestinationS3Uri": {"Fn::Join": ["", ["s3://", import_value, "/ten-variants"]]},
-                "EnableCapture": True,
-                "InitialSamplingPercentage": 10,
-                "KmsKeyId": import_value,
-            }
-        },
-    )
-    rolling = json.dumps(stacks["all-rolling"])
-    assert '"/rolling"' in rolling
-    assert '"CaptureMode": "Output"' in rolling
 
 
 def test_captured_data_has_retention_and_survives_stack_deletion() -> None:
@@ -49,25 +24,6 @@ def test_captured_data_has_retention_and_survives_stack_deletion() -> None:
         resource for resource in resources.values() if resource["Type"] in (BUCKET, "AWS::KMS::Key")
     ]
     assert [resource["DeletionPolicy"] for resource in retained_resources] == ["Retain"] * 3
-
-
-def test_tags_are_set_on_taggable_resources() -> None:
-    tags: list[dict[str, Any]] = [
-        {"Key": "Team", "Value": "search"},
-        {"Key": "cost-centre/EU", "Value": "4711 + 4712"},
-    ]
-    tagged_types = {
-        resource["Type"]
-        for template in templates_of("all").values()
-        for resource in template["Resources"].values()
-        if isinstance(values := resource.get("Properties", {}).get("Tags"), list)
-        and all(tag in values for tag in tags)
-    }
-    assert tagged_types >= {
-        *("AWS::SageMaker::Model", CONFIG, "AWS::SageMaker::Endpoint", BUCKET, "AWS::KMS::Key"),
-        *("AWS::CloudWatch::Alarm", "AWS::CodeBuild::Project", "AWS::IAM::Role"),
-        *("AWS::ApplicationAutoScaling::ScalableTarget", "AWS::Logs::LogGroup"),
-    }
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from endpoint_client import CatalogEntry, ModelCall
 from endpoint_client.metrics import NAMESPACE, EmfLogger
 from stacks.endpoint_stack import CLIENT_NAMESPACE
 from tests.synth.conftest import templates_of
-from tests.synth.endpoints import SampleStack
 from tests.unit.endpoint_client.conftest import entry_text
 from triton_sagemaker.charts import CLIENT_CHARTS, CLIENT_DIMENSIONS
 
@@ -26,14 +25,6 @@ def test_dashboard_searches_metrics_that_clients_publish(
     assert metrics["Dimensions"] == [list(CLIENT_DIMENSIONS)]
     charted_metrics = {name for chart in CLIENT_CHARTS.values() for name in chart}
     assert {metric["Name"] for metric in metrics["Metrics"]} == charted_metrics
-
-
-def test_client_metrics_have_a_dashboard_row(sample: SampleStack) -> None:
-    sample.endpoint().monitor(client_metrics="Shop")
-    body = json.dumps(sample.properties("AWS::CloudWatch::Dashboard")["DashboardBody"])
-    assert body.count("{Shop,Endpoint,Model}") == 4
-    for statistic in ("Sum", "p50", "p99"):
-        assert f"'{statistic}', 60" in body
 
 
 def test_stage_setting_enables_client_metrics_row() -> None:

@@ -3,7 +3,6 @@
 Counts do not depend on the load of the machine. Most of the time goes to jsii calls.
 """
 
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -51,20 +50,6 @@ def test_jsii_calls_per_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
         "an endpoint makes more jsii calls than before (an alarm costs about two): remove calls or "
         "raise MAX_CALLS_PER_ENDPOINT"
     )
-
-
-def test_synthesis_starts_only_the_jsii_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    synthesise(add_endpoints, 1)  # starts the jsii process if no test has
-    started_processes: list[Any] = []
-    start = subprocess.Popen.__init__
-
-    def count(self: Any, arguments: Any, *positional: Any, **options: Any) -> None:
-        started_processes.append(arguments)
-        start(self, arguments, *positional, **options)
-
-    monkeypatch.setattr(subprocess.Popen, "__init__", count)
-    synthesise(add_endpoints, 2)
-    assert started_processes == []
 
 
 def test_each_rule_is_evaluated_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

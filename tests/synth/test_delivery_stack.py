@@ -1,5 +1,6 @@
 """DeliveryStack: trust policies of its roles. test_permissions.py tests their permissions."""
 
+import json
 from typing import Any
 
 import pytest
@@ -33,20 +34,6 @@ def trust_statement(template: Template, role: str) -> dict[str, Any]:
     (properties,) = properties_of(template, "AWS::IAM::Role", role)
     (statement,) = properties["AssumeRolePolicyDocument"]["Statement"]
     return dict(statement)
-
-
-def resolve_joins(value: Any) -> Any:
-    """Return a part of a template with joins and the partition resolved."""
-    match value:
-        case {"Fn::Join": [separator, parts]}:
-            return separator.join(resolve_joins(part) for part in parts)
-        case {"Ref": "AWS::Partition"}:
-            return "aws"
-        case dict():
-            return {key: resolve_joins(part) for key, part in value.items()}
-        case list():
-            return [resolve_joins(part) for part in value]
-    return value
 
 
 @pytest.mark.parametrize(
@@ -89,6 +76,5 @@ def test_oidc_provider_is_that_of_github() -> None:
 def test_existing_oidc_provider_is_used() -> None:
     delivery_template = template(provider_exists=True)
     delivery_template.resource_count_is(PROVIDER, 0)
-    statement = trust_statement(delivery_template, "Deploy")
-    existing = f"arn:aws:iam::{ACCOUNT}:oidc-provider/{ISSUER}"
-    assert resolve_joins(statement["Principal"]) == {"Federated": existing}
+    principal = json.dumps(trust_statement(delivery_template, "Deploy")["Principal"])
+    assert f":iam::{ACCOUNT}:oidc-provider/{ISSUER}" in principal

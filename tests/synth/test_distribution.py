@@ -5,7 +5,6 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
@@ -13,7 +12,6 @@ from tests.distribution.clean_environment import ROOT, build, environment, run
 from tests.processes import run_program
 
 EXAMPLE = ROOT / "docs" / "examples" / "own_app.py"
-PACKAGES = {"endpoint_client", "platform_facts", "triton_sagemaker"}
 
 CLIENT_PROGRAM = """
 import sys
@@ -69,12 +67,6 @@ def test_example_app_synthesises(constructs: Path, tmp_path: Path) -> None:
         "AWS::ApplicationAutoScaling::ScalingPolicy",
         "AWS::CloudWatch::Dashboard",
     } <= kinds
-
-
-def test_every_package_has_py_typed(wheel: Path) -> None:
-    with ZipFile(wheel) as files:
-        typed = {Path(name).parent.name for name in files.namelist() if name.endswith("py.typed")}
-    assert typed == PACKAGES
 
 
 def test_types_are_visible_to_mypy(base: Path, tmp_path: Path) -> None:

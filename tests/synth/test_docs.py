@@ -92,12 +92,3 @@ def test_names_of_a_python_block_exist(page: str, block: str) -> None:
         "-",
     ]
     run_program(*command, input=block)
-
-
-@pytest.mark.parametrize(("page", "block"), _blocks("mermaid"))
-def test_line_of_a_sequence_diagram_has_one_message(page: str, block: str) -> None:
-    """Mermaid draws a second message as text of the first, without an error."""
-    arrow = re.compile(r"\w+ *-{1,2}>>? *\w+ *:")
-    is_sequence = block.startswith("sequenceDiagram")
-    for line in block.splitlines() if is_sequence else ():
-        assert len(arrow.findall(line)) <= 1, f"{page}: {line}: two messages: write two lines"

@@ -4,20 +4,15 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from aws_cdk import Size
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_s3 as s3
 
 from tests.synth.conftest import templates_of
 from tests.synth.endpoints import SampleStack
 from triton_sagemaker import (
-    Canary,
     ComponentHosting,
-    DataCapture,
     ModelComponent,
-    TritonEndpoint,
     Variant,
 )
 
@@ -88,23 +83,6 @@ def test_config_is_created_after_the_policies_of_its_role(sample: SampleStack) -
     assert [name for name in policies if name in config["DependsOn"]]
 
 
-def logical_ids(type_name: str) -> set[str]:
-    """Return the logical IDs of an endpoint and its component on an instance type."""
-    sample = SampleStack()
-    endpoint = sample.endpoint(variant(sample, type_name=type_name, accelerators=1))
-    endpoint.components[0].auto_scale_copy_count(max_capacity=2).scale_on_concurrency(
-        "Concurrency", requests_per_copy=4
-    )
-    resources = sample.template().to_json()["Resources"]
-    return {
-        name for name, resource in resources.items() if resource["Type"] in (ENDPOINT, COMPONENT)
-    }
-
-
-def test_new_instance_type_replaces_endpoint_and_components() -> None:
-    assert not logical_ids("ml.g5.2xlarge") & logical_ids("ml.g6.2xlarge")
-
-
 def test_component_scaling_target_depends_on_component(sample: SampleStack) -> None:
     endpoint = sample.endpoint(variant(sample))
     scaling = endpoint.components[0].auto_scale_copy_count(max_capacity=2)
@@ -131,31 +109,3 @@ def test_each_component_has_alarms_and_a_dashboard_row(sample: SampleStack) -> N
     body = json.dumps(sample.properties(DASHBOARD)["DashboardBody"])
     for text in ("# one", "# two", "NoCapacityInvocationFailures", "GPUUtilizationNormalized"):
         assert text in body
-
-
-def two_variants(sample: SampleStack) -> TritonEndpoint:
-    return sample.endpoint(variant(sample), replace(variant(sample), variant_name="Other"))
-
-
-def with_data_capture(sample: SampleStack) -> TritonEndpoint:
-    records = s3.Bucket.from_bucket_name(sample.stack, "Records", "records")
-    return sample.endpoint(variant(sample), data_capture=DataCapture(bucket=records, prefix="a"))
-
-
-@pytest.mark.parametrize(
-    ("make", "problem"),
-    [
-        (
-            two_variants,
-            "variants: inference components support one variant only: remove the other variants",
-        ),
-        (
-            lambda sample: sample.endpoint(variant(sample), update=Canary()),
-            "update: components have no canary updates: write rolling",
-        ),
-        (with_data_capture, "data_capture: not known to work for components: remove it"),
-    ],
-)
-def test_unsupported_settings_are_problems(sample: SampleStack, make, problem: str) -> None:  # type: ignore[no-untyped-def]
-    problems = make(sample).validate()
-    assert any(message.startswith(problem) for message in problems), problems

@@ -10,16 +10,18 @@ MODEL, CONFIG = "AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig"
 POLICY, DASHBOARD = "AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWatch::Dashboard"
 
 
-def pool(sample: SampleStack, *types: str, own_archive: bool = True) -> Variant:
+def pool(sample: SampleStack, *types: str) -> Variant:
     """Return a variant of the first type with the other types as fallbacks."""
     preferred_type, *fallback_types = types
-    keys = [f"test/{name}/m.tar.gz" if own_archive else "test/m.tar.gz" for name in fallback_types]
     return sample.variant(
         preferred_type,
         hosting=sample.single_model(),
         fallbacks=[
-            Fallback(instance_type=instance_type(name), hosting=sample.single_model(key=key))
-            for name, key in zip(fallback_types, keys, strict=True)
+            Fallback(
+                instance_type=instance_type(name),
+                hosting=sample.single_model(key=f"test/{name}/m.tar.gz"),
+            )
+            for name in fallback_types
         ],
     )
 
@@ -49,10 +51,3 @@ def test_pools_with_different_gpu_counts_have_no_gpu_memory_alarm(sample: Sample
     alarms = json.dumps(sample.template().find_resources("AWS::CloudWatch::Alarm"))
     assert "GPUMemoryUtilization" not in alarms
     assert "DiskUtilization" in alarms
-
-
-def test_invalid_pool_is_a_problem(sample: SampleStack) -> None:
-    problems = sample.endpoint(pool(sample, "ml.g5.xlarge", "ml.m5.xlarge")).validate()
-    assert any(
-        "variants.AllTraffic.fallbacks: ml.m5.xlarge has no GPU" in each for each in problems
-    )

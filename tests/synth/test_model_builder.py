@@ -4,21 +4,13 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 from aws_cdk import App
 from aws_cdk.assertions import Template
 
-from stages.time_budget import LONGEST_BUILD_MINUTES
 from tests.processes import run_program
 from tests.synth.endpoints import model_stack, properties_of, trial_stage
 from triton_sagemaker.build_handler import index
-
-
-def project(template: Template) -> dict[str, Any]:
-    """Return the properties of the project that builds archives."""
-    (only,) = properties_of(template, "AWS::CodeBuild::Project", "Builder")
-    return only
 
 
 def test_build_timeouts_are_below_the_provider_timeout(
@@ -36,12 +28,6 @@ def test_build_timeouts_are_below_the_provider_timeout(
     provider_minutes = int(polls[1]) * int(polls[2]) / 60
     wait_minutes = int(build["WaitMinutes"]) + index.GRACE_SECONDS / 60
     assert wait_minutes < provider_minutes <= 55
-
-
-def test_build_timeout_exceeds_the_longest_wait(models_template: Template) -> None:
-    values = project(models_template)
-    wait_minutes = LONGEST_BUILD_MINUTES + index.GRACE_SECONDS / 60
-    assert wait_minutes < values["TimeoutInMinutes"] == values["QueuedTimeoutInMinutes"] == 240
 
 
 def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:

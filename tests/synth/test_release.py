@@ -1,6 +1,5 @@
 """Builds of one commit: with every switch that could make them differ, all are byte-identical."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from release import checkout as trees
 from release.artefact import ReleaseArtefact
 from release.build import build_release
 from release.checkout import Checkout, GitCheckout
@@ -103,27 +101,3 @@ def test_builds_are_byte_identical(
         pass  # each file has its digest
     if not unshare:
         pytest.skip("no user namespaces here: host, user and network were those of the test")
-
-
-def test_assembly_is_that_of_cdk_synth(
-    clone: GitCheckout, release: ReleaseArtefact, tmp_path: Path
-) -> None:
-    context = {**json.loads((clone.root / "cdk.json").read_text())["context"], **trees.CLI_CONTEXT}
-    finished = subprocess.run(
-        [sys.executable, "app.py"],
-        cwd=clone.root,
-        env={
-            **Checkout(clone.root).environment,
-            "CDK_OUTDIR": str(tmp_path),
-            "CDK_CONTEXT_JSON": json.dumps({**context, "stage": "prod"}),
-        },
-        check=False,
-    )
-    assert finished.returncode == 0
-    by_hand = ReleaseArtefact.of_folder(tmp_path, tree=None, commit=None).files
-    in_release = {
-        name.removeprefix("prod/"): digest
-        for name, digest in release.part("prod").items()
-        if not name.startswith(("prod/models/", "prod/stages/"))
-    }
-    assert by_hand == in_release

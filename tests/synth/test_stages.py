@@ -74,15 +74,6 @@ def test_stage_name_with_hyphen_has_no_nag_findings(tmp_path: Path) -> None:
     assert "eu-dev-text" in {stack.stack_name for stack in app.synth().stacks}
 
 
-def test_synth_without_stage_lists_the_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["app.py"])
-    with pytest.raises(SystemExit) as end:
-        runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
-    assert end.value.code == (
-        "error: no stage '': stages are dev, examples, local, prod (one YAML file each in stages/)"
-    )
-
-
 @pytest.mark.parametrize(
     "error",
     [

@@ -4,8 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from aws_cdk import App, RemovalPolicy, Stack
-from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_iam as iam
@@ -13,7 +11,7 @@ from aws_cdk import aws_s3 as s3
 
 from tests.synth.conftest import CONTEXT
 from tests.synth.endpoints import SampleStack, properties_of
-from triton_sagemaker import ContainerImage, EndpointLog, TritonEndpoint
+from triton_sagemaker import ContainerImage, TritonEndpoint
 
 MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{kind}" for kind in ("Model", "EndpointConfig", "Endpoint")
@@ -38,16 +36,6 @@ def test_variants_have_weights_and_their_own_models(sample: SampleStack) -> None
 
 
 # Instances
-
-
-@pytest.mark.parametrize(
-    ("instance_type", "tag"), [("ml.g5.xlarge", "25.09-py3"), ("ml.m5.xlarge", "25.09-py3-cpu")]
-)
-def test_image_depends_on_region_and_instance_type(instance_type: str, tag: str) -> None:
-    sample = SampleStack(region="eu-west-1")
-    sample.endpoint(sample.variant(instance_type))
-    image = sample.properties(MODEL)["PrimaryContainer"]["Image"]
-    assert image.endswith(f".dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:{tag}")
 
 
 def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
@@ -82,15 +70,6 @@ def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
 # Updates
 
 
-def test_many_variants_keep_only_model_error_alarms(sample: SampleStack) -> None:
-    # Two alarms of each of the six variants would be twelve; at most ten are possible.
-    sample.endpoint(*(sample.variant(variant_name=f"V{n}") for n in range(6)))
-    alarms = properties_of(sample.template(), "AWS::CloudWatch::Alarm")
-    assert [alarm["MetricName"] for alarm in alarms] == ["InvocationModelErrors"] * 6
-    deployment = sample.properties(ENDPOINT)["DeploymentConfig"]
-    assert len(deployment["AutoRollbackConfiguration"]["Alarms"]) == 6
-
-
 # Variants by name
 
 
@@ -101,19 +80,6 @@ def test_unknown_variant_error_lists_the_variants(sample: SampleStack) -> None:
 
 
 # Network, encryption, capture
-
-
-def test_given_security_groups_are_used(sample: SampleStack) -> None:
-    vpc = ec2.Vpc(sample.stack, "Vpc", max_azs=2)
-    group = ec2.SecurityGroup(sample.stack, "Group", vpc=vpc)
-    sample.endpoint(vpc=vpc, security_groups=[group])
-    first, security_group = sample.properties(MODEL)["VpcConfig"]["SecurityGroupIds"]
-    assert first == sample.stack.resolve(group.security_group_id)
-    groups = sample.template().find_resources("AWS::EC2::SecurityGroup")
-    (rule,) = groups[security_group["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
-    assert rule["CidrIp"] == "255.255.255.255/32"  # the CDK's "no traffic" rule
-    statements = _statements(sample)
-    assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
 
 
 def test_selected_subnets_are_used(sample: SampleStack) -> None:
@@ -178,23 +144,6 @@ def test_each_vpc_has_its_own_policy() -> None:
     assert names[0] != names[1]
 
 
-def test_endpoint_depends_on_its_log_group(sample: SampleStack) -> None:
-    # The role has no permission to create it, so that the first logs would be lost.
-    sample.endpoint()
-    resources = sample.template().to_json()["Resources"]
-    (endpoint,) = (resource for resource in resources.values() if resource["Type"] == ENDPOINT)
-    assert "AWS::Logs::LogGroup" in {resources[name]["Type"] for name in endpoint["DependsOn"]}
-
-
-def test_log_group_can_be_in_another_stack(sample: SampleStack) -> None:
-    # If the creation fails, the stack is deleted, and so is a log group in it, with the logs that
-    # explain the failure.
-    stack = Stack(App.of(sample.stack), "Stays")
-    sample.endpoint(log=EndpointLog(stack, "Log", endpoint_name="under-test"))
-    sample.template().resource_count_is("AWS::Logs::LogGroup", 0)
-    assert stack in sample.stack.dependencies
-
-
 # Access
 
 
@@ -237,21 +186,6 @@ def test_grant_invoke_by_model_needs_multi_model_hosting(sample: SampleStack) ->
 
 
 # CDK interfaces
-
-
-def test_default_child_is_the_endpoint_resource(sample: SampleStack) -> None:
-    endpoint = sample.endpoint()
-    assert endpoint.node.default_child is endpoint.endpoint
-    endpoint.apply_removal_policy(RemovalPolicy.RETAIN)
-    sample.template().has_resource(ENDPOINT, {"DeletionPolicy": "Retain"})
-
-
-def test_api_gateway_integration_may_invoke_the_endpoint(sample: SampleStack) -> None:
-    api = apigateway.RestApi(sample.stack, "Api", cloud_watch_role=False)
-    api.root.add_method("POST", apigateway.SagemakerIntegration(sample.endpoint()))
-    (statement,) = sample.properties("AWS::IAM::Policy", "Api")["PolicyDocument"]["Statement"]
-    assert statement["Action"] == "sagemaker:InvokeEndpoint"
-    assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/under-test"
 
 
 def test_grant_invoke_of_an_imported_endpoint(sample: SampleStack) -> None:

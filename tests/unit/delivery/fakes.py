@@ -48,6 +48,7 @@ class FakeAws:
         self.started_builds: list[dict[str, str]] = []
         self.manifest = b'{"archive": {"checksum": ""}}'
         self.lambda_quota = 1000
+        self.build_error = ""
 
     def client(self, _: str) -> "FakeAws":
         return self
@@ -113,12 +114,10 @@ class FakeAws:
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
         if FunctionName == "start":
             self.started_builds.append(json.loads(Payload)["ResourceProperties"])
-        return _payload({"IsComplete": True})
-
-
-def _payload(content: dict[str, Any]) -> dict[str, Any]:
-    body = json.dumps(content).encode()
-    return {"Payload": StreamingBody(io.BytesIO(body), len(body))}
+        elif self.build_error:
+            failed = json.dumps({"errorMessage": self.build_error}).encode()
+            return {"FunctionError": "Unhandled", "Payload": io.BytesIO(failed)}
+        return {"Payload": io.BytesIO(b'{"IsComplete": true}')}
 
 
 class FakeCdk:

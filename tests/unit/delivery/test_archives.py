@@ -1,6 +1,5 @@
 """Tests of the builds before a deploy."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,10 +13,8 @@ from delivery.errors import NotDelivered
 from plan.archives import ArchiveReplaced
 from platform_facts.rules.builds import BuildItem
 from tests.unit.delivery.fakes import (
-    ARCHIVE,
     MODELS_STACK,
     NEW_PREFIX,
-    OLD_ARCHIVE,
     OLD_PREFIX,
     FakeAws,
     FakeCdk,
@@ -33,38 +30,6 @@ def test_archive_that_is_newer_than_its_manifest_is_compared(
     aws.replaced, aws.manifest = {*archives}, b'{"archive": {"checksum": "AAAA-1"}}'
     with pytest.raises(ArchiveReplaced, match="the archive was replaced"):
         build_missing_archives(archives_deployment)
-
-
-def written_items(aws: FakeAws) -> dict[str, BuildItem]:
-    """Return the list that a delivery has written and built, by key."""
-    *_, build = aws.started_builds
-    (key,) = aws.written
-    assert build["List"] == f"bucket/{key}"
-    assert build["Digest"] == hashlib.sha256(aws.written[key]).hexdigest()
-    items = map(BuildItem.parse, aws.written[key].decode().splitlines())
-    return {item.key: item for item in items}
-
-
-def test_moving_endpoint_needs_all_archives_below_both_prefixes(
-    aws: FakeAws,
-    cli: FakeCdk,
-    moving_deployment: StageDeployment,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    build_missing_archives(moving_deployment)
-    assert aws.started_builds[0]["List"].endswith("/text.jsonl")
-    old, new = f"{NEW_PREFIX}{OLD_ARCHIVE}", f"{OLD_PREFIX}{ARCHIVE}"
-    (item,) = moving_deployment.assembly.archives.values()
-    assert written_items(aws) == {
-        old: BuildItem(
-            source="sources/d.zip", model="before", digest="d", target="cpu-25.04", key=old
-        ),
-        new: replace(item, key=new, target="cpu-24.09"),
-    }
-    assert (
-        f"{NEW_PREFIX}{OLD_ARCHIVE}: clients may request it while its end"
-        in capsys.readouterr().out
-    )
 
 
 @pytest.mark.parametrize(
@@ -141,6 +106,14 @@ def test_new_or_unchanged_or_single_model_endpoint_does_not_move(
         "bucket",
     )
     assert not aws.written
+
+
+def test_failed_build_ends_the_delivery(
+    aws: FakeAws, cli: FakeCdk, archives_deployment: StageDeployment
+) -> None:
+    aws.build_error = "1 of 1 archives were not built"
+    with pytest.raises(NotDelivered, match=f"prod-(text|vision): {aws.build_error}"):
+        build_missing_archives(archives_deployment)
 
 
 @pytest.mark.parametrize("command", ["deploy", "publish-assets"])

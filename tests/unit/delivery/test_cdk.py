@@ -65,21 +65,6 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_output_without_terminal_has_ends_and_failures(
-    cli: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    events = [
-        "dev-text | 2/12 | 7:08:01 AM | UPDATE_COMPLETE | Custom::TritonModels | minilm",
-        "dev-text | 3/12 | 7:08:02 AM | UPDATE_COMPLETE      | AWS::SageMaker::Endpoint | Endpoint",
-        "dev-text | 4/12 | 7:08:03 AM | CREATE_FAILED | AWS::IAM::Role | Role",
-        "dev-text | 5/12 | 7:08:04 AM | ROLLBACK_IN_PROGRESS | AWS::CloudFormation::Stack | x",
-    ]
-    (cli / "output").write_text("\n".join([DEPLOYMENT, "dev: start: Building Code", *events]))
-    cdk.run("deploy", title="t")
-    others = ["✨  Synthesis time: 10.79s", "dev-text: deploying... [2/2]"]
-    assert capsys.readouterr().out.splitlines() == [f"  {line}" for line in (*others, *events)]
-
-
 def test_failure_has_error_lines_without_stack_traces(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

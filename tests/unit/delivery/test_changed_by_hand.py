@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from delivery.drift import LiveDifference, manual_changes
-from tests.unit.delivery.preflight.conftest import Aws, denied, error, resources
+from tests.unit.delivery.preflight.conftest import Aws, denied, resources
 
 ALLOW = {
     "Effect": "Allow",
@@ -92,54 +92,3 @@ def test_missing_permission_is_named(aws: Aws) -> None:
     aws.answers["iam.GetRolePolicy"] = denied("iam:GetRolePolicy")
     text = "log groups and policies are not compared: no permission (iam:GetRolePolicy)"
     assert changes(aws) == [LiveDifference("prod-text", text, 'docs/security.md, "Permissions"')]
-
-
-def test_deleted_policy_and_log_group_are_named(aws: Aws) -> None:
-    aws.answers["iam.GetRolePolicy"] = error("NoSuchEntity")
-    aws.answers["logs.DescribeLogGroups"] = {"logGroups": [{"logGroupName": "/log/other"}]}
-    assert changes(aws) == [
-        LiveDifference(
-            "/log", "the log group was deleted", "aws logs create-log-group --log-group-name /log"
-        ),
-        LiveDifference("inline policy Own of role-1", "was deleted"),
-    ]
-
-
-KEY_OWNER = {
-    "Effect": "Allow",
-    "Principal": {"AWS": {"Fn::Join": ["", ["arn:aws:iam::", {"Ref": "AWS::AccountId"}, ":root"]]}},
-    "Action": "kms:*",
-    "Resource": "*",
-}
-
-
-BUCKET_AND_KEY = {
-    "Resources": {
-        "Bucket": {"Type": "AWS::S3::Bucket"},
-        "BucketPolicy": {
-            "Type": "AWS::S3::BucketPolicy",
-            "Properties": {
-                "Bucket": {"Ref": "Bucket"},
-                "PolicyDocument": {"Statement": [{**ALLOW, "Principal": "*"}]},
-            },
-        },
-        "Key": {"Type": "AWS::KMS::Key", "Properties": {"KeyPolicy": {"Statement": [KEY_OWNER]}}},
-    }
-}
-
-
-def test_changed_policies_of_bucket_and_key_are_named(aws: Aws) -> None:
-    ids = resources(Bucket="models-1", Key="key-1")
-    aws.answers["cloudformation.ListStackResources"] = ids
-    owner = {**KEY_OWNER, "Principal": {"AWS": "arn:aws:iam::111122223333:root"}}
-    bucket_policy = {"Statement": [{**LIVE, "Principal": "*"}]}
-    aws.answers["s3.GetBucketPolicy"] = {"Policy": json.dumps(bucket_policy)}
-    aws.answers["kms.GetKeyPolicy"] = {"Policy": json.dumps({"Statement": [owner]})}
-    assert list(manual_changes(aws.session, "prod-models", BUCKET_AND_KEY)) == []
-    aws.answers["s3.GetBucketPolicy"] = error("NoSuchBucketPolicy")
-    owner["Principal"] = {"AWS": "*"}
-    aws.answers["kms.GetKeyPolicy"] = {"Policy": json.dumps({"Statement": [owner]})}
-    assert list(manual_changes(aws.session, "prod-models", BUCKET_AND_KEY)) == [
-        LiveDifference("policy of bucket models-1", "was deleted"),
-        LiveDifference("policy of key key-1", "differs from the deployed template"),
-    ]

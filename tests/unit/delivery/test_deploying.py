@@ -87,19 +87,6 @@ def stage_deployment(stack: FakeStack, tmp_path: Path) -> StageDeployment:
     return StageDeployment(Assembly(folder, "prod"), cast(boto3.Session, FakeSession()))
 
 
-@pytest.mark.parametrize(
-    "live",
-    [None, NEW, template(A="g5"), template(A="g6", B="g5", scaled=("A",))],
-    ids=["new stack", "unchanged", "not scaled", "other variants"],
-)
-def test_other_changes_need_one_deploy(
-    stack: FakeStack, stage_deployment: StageDeployment, live: Template | None
-) -> None:
-    stack.live = live
-    deploy(stage_deployment)
-    assert stack.deploys == [NEW]
-
-
 def test_failed_restoring_of_scaling_is_a_faulty_deployment(
     stack: FakeStack, stage_deployment: StageDeployment
 ) -> None:

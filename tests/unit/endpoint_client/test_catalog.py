@@ -11,7 +11,6 @@ from endpoint_client import (
     CatalogEntry,
     EndpointClient,
     EndpointError,
-    Tensor,
     Throttled,
     UnknownModel,
 )
@@ -26,18 +25,6 @@ from tests.unit.endpoint_client.conftest import (
 
 Clock = Callable[[float], None]
 MINILM = f"{PREFIX}minilm"
-
-
-def test_parse_returns_all_fields_and_ignores_others() -> None:
-    assert CatalogEntry.parse(entry_text(added_later={"a": 1})) == CatalogEntry(
-        model="minilm",
-        version="0123456789ab",
-        endpoint="prod-text",
-        target_model="minilm-0123456789ab.tar.gz",
-        inputs=(Tensor("TEXT", "BYTES", (-1, 1)),),
-        outputs=(Tensor("EMBEDDING", "FP32", (-1, 384)),),
-        max_batch_size=8,
-    )
 
 
 @pytest.mark.parametrize("model", ["minilm:1", "minilm:old", "../image/bert", "a/b", "", "minilm "])

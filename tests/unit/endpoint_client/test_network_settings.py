@@ -9,13 +9,10 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.config import Config
-from botocore.exceptions import SSLError
 
 from endpoint_client import EndpointClient, NotSent, _catalog
 from tests.unit.endpoint_client.conftest import (
     CLIENT_OPTIONS,
-    TABLE,
     TEXT_INPUT,
     ClientFactory,
     FakeAws,
@@ -60,21 +57,6 @@ def new_session() -> boto3.Session:
     return boto3.Session("test", "test", region_name="us-east-1")
 
 
-def boto3_trusts_the_server() -> bool:
-    once = Config(retries={"total_max_attempts": 1})  # by default, it tries for 25 seconds
-    dynamodb: Any = new_session().client("dynamodb", config=once)
-    try:
-        dynamodb.query(
-            TableName=TABLE,
-            IndexName="by-endpoint",
-            KeyConditionExpression="endpoint = :endpoint",
-            ExpressionAttributeValues={":endpoint": {"S": "text"}},
-        )
-    except SSLError:
-        return False
-    return True
-
-
 @pytest.mark.parametrize("setting", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "ca_bundle", None])
 @pytest.mark.usefixtures("aws_with_tls")
 def test_ca_bundle_is_configured_as_for_boto3(
@@ -86,7 +68,6 @@ def test_ca_bundle_is_configured_as_for_boto3(
     elif setting:
         monkeypatch.setenv(setting, str(certificate))
     monkeypatch.setattr(_catalog, "LOOK_UP_ATTEMPTS", 1)
-    assert boto3_trusts_the_server() == bool(setting)
     with EndpointClient(**CLIENT_OPTIONS, session=new_session()) as client:
         if setting:
             assert client.invoke("minilm", TEXT_INPUT)["EMBEDDING"].tolist() == [[b"one"]]

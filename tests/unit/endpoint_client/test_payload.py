@@ -3,35 +3,13 @@
 import json
 from typing import Any
 
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 import pytest
-from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
 
 from endpoint_client import CatalogEntry, InvalidInput, Tensor
 from endpoint_client import _payload as payload
 from endpoint_client._payload import decode, encode_generate, to_arrays
 from tests.unit.endpoint_client.conftest import BINARY, catalog_entry
-
-Array = npt.NDArray[Any]
-
-DATATYPES = {
-    "BOOL": np.bool_,
-    "UINT8": np.uint8,
-    "UINT16": np.uint16,
-    "UINT32": np.uint32,
-    "UINT64": np.uint64,
-    "INT8": np.int8,
-    "INT16": np.int16,
-    "INT32": np.int32,
-    "INT64": np.int64,
-    "FP16": np.float16,
-    "FP32": np.float32,
-    "FP64": np.float64,
-    "BF16": ml_dtypes.bfloat16,
-    "BYTES": object,
-}
 
 
 def encode(entry: CatalogEntry, inputs: dict[str, Any], **options: Any) -> tuple[bytes, str]:
@@ -51,33 +29,6 @@ def error_message(inputs: dict[str, Any], *tensors: Tensor, binary: bool = True)
     start = "minilm 0123456789ab: "
     assert str(raised.value).startswith(start)
     return str(raised.value).removeprefix(start)
-
-
-def test_json_request() -> None:
-    entry = catalog_entry(
-        Tensor("TEXT", "BYTES", (-1, 1)), outputs=(Tensor("EMBEDDING", "FP32", (-1, 384)),)
-    )
-    body, content_type = encode(entry, {"TEXT": ["hé", "two"]}, binary=False)
-    assert content_type == "application/json"
-    assert json.loads(body) == {
-        "inputs": [{"name": "TEXT", "shape": [2, 1], "datatype": "BYTES", "data": ["hé", "two"]}],
-        "outputs": [{"name": "EMBEDDING", "parameters": {"binary_data": False}}],
-        "parameters": {},
-    }
-
-
-@pytest.mark.parametrize("datatype", DATATYPES)
-def test_binary_request_is_equal_to_tritonclients(datatype: str) -> None:
-    array = np.array([[1, 0], [1, 1]]).astype(DATATYPES[datatype])
-    if datatype == "BYTES":
-        array = np.array([[b"", b"\xff\0"], ["h\xe9".encode(), b"one"]], object)
-    tensor = InferInput("X", [2, 2], datatype)
-    tensor.set_data_from_numpy(array)
-    outputs = [InferRequestedOutput("Y", binary_data=True)]
-    body, size = InferenceServerClient.generate_request_body([tensor], outputs)
-    entry = catalog_entry(Tensor("X", datatype, (-1, 2)), outputs=(Tensor("Y", datatype, (-1, 2)),))
-    header, raw = split_body(body, f"{BINARY}{size}")
-    assert split_body(*encode(entry, {"X": array})) == (header | {"parameters": {}}, raw)
 
 
 def test_requested_outputs_and_parameters_are_sent() -> None:
@@ -122,26 +73,6 @@ def test_strings_become_a_column_if_the_model_takes_one_per_row(
     )
     (tensor,) = split_body(body, content_type)[0]["inputs"]
     assert tensor["shape"] == expected
-
-
-@pytest.mark.parametrize(
-    ("datatype", "values", "expected"),
-    [
-        ("INT8", [127, -128], np.array([127, -128], np.int8)),
-        ("UINT64", [2**64 - 1], np.array([2**64 - 1], np.uint64)),
-        ("FP16", [1, 2048], np.array([1, 2048], np.float16)),
-        ("FP32", [0.1, float("inf")], np.array([0.1, np.inf], np.float32)),
-        ("FP32", (1, 0.5), np.array([1, 0.5], np.float32)),
-        ("BF16", [1, 0.1], np.array([1, 0.1], ml_dtypes.bfloat16)),
-        ("BOOL", [True, False], np.array([True, False])),
-    ],
-)
-def test_list_of_numbers_is_converted_to_the_models_dtype(
-    datatype: str, values: Any, expected: Array
-) -> None:
-    tensor = Tensor("X", datatype, (-1,))
-    entry = catalog_entry(tensor)
-    assert encode(entry, {"X": values}, binary=True) == encode(entry, {"X": expected}, binary=True)
 
 
 # Rejected inputs

@@ -21,7 +21,6 @@ from delivery.preflight.account import (
     caller,
     ok,
     refused,
-    table,
 )
 from delivery.preflight.checks import run_checks
 from release.checkout import GitCheckout
@@ -34,20 +33,6 @@ FINDINGS = [
     CheckFinding(Verdict.REFUSED, "b", "does not exist", "choose another", check="images"),
     CheckFinding(Verdict.UNKNOWN, "c", "no permission (a:B)", check="quotas"),
 ]
-
-
-def test_table_has_marks_and_fixes_and_counts() -> None:
-    assert table(FINDINGS).splitlines() == [
-        "images",
-        "  ✓ a: exists",
-        "  ✗ b: does not exist",
-        "    → choose another",
-        "",
-        "quotas",
-        "  ? c: no permission (a:B)",
-        "",
-        "1 ok, 1 refused, 1 unknown",
-    ]
 
 
 def passing_check(_: Account) -> Iterator[CheckFinding]:

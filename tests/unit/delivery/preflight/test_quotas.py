@@ -7,7 +7,7 @@ import pytest
 from delivery.preflight.account import Account, CheckFinding, Verdict
 from delivery.preflight.quotas import check_instances
 from plan.document import Limits, PlannedPool
-from tests.unit.delivery.preflight.conftest import Aws, error, quotas, run_endpoints
+from tests.unit.delivery.preflight.conftest import Aws, quotas, run_endpoints
 from tests.unit.plan.plans import make_endpoint, make_plan, make_variant
 
 OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
@@ -100,31 +100,3 @@ def test_quotas_are_compared_with_the_need(
         f"--quota-code L-0 --desired-value {desired}"
     )
     assert findings[G5].fix == (command if desired else "")
-
-
-def test_instances_of_failed_or_deleted_endpoints_are_not_counted(aws: Aws) -> None:
-    run_endpoints(
-        aws, failed=("ml.g5.xlarge", 3), deleted=("ml.g5.xlarge", 4), no_config=("ml.g5.xlarge", 5)
-    )
-    describe: Any = aws.answers["sagemaker.DescribeEndpoint"]
-    config: Any = aws.answers["sagemaker.DescribeEndpointConfig"]
-
-    def describe_endpoint(request: dict[str, Any]) -> dict[str, Any]:
-        if request["EndpointName"] == "deleted":
-            raise error("ValidationException", "Could not find endpoint")
-        result: dict[str, Any] = describe(request)
-        failed = request["EndpointName"] == "failed"
-        return {**result, "EndpointStatus": "Failed" if failed else "InService"}
-
-    def describe_config(request: dict[str, Any]) -> dict[str, Any]:
-        if request["EndpointConfigName"] == "no-config":
-            raise error("ValidationException", "Could not find endpoint configuration")
-        result: dict[str, Any] = config(request)
-        return result
-
-    aws.answers["sagemaker.DescribeEndpoint"] = describe_endpoint
-    aws.answers["sagemaker.DescribeEndpointConfig"] = describe_config
-    set_quotas(aws, {G5: 9, ALL: 9})
-    findings = list(check_instances(aws.account(plan=endpoint(count=1))))
-    assert "0 run" in findings[1].message
-    assert [finding.subject for finding in findings if finding.verdict is UNKNOWN] == ["no-config"]

@@ -533,22 +533,6 @@ def test_many_failures_fit_into_cloudformations_response(account: Account) -> No
     assert len(message) < 2048
 
 
-def test_models_that_fail_are_kept(account: Account) -> None:
-    account.items = items(3)
-    account.poll(OnFailure="keep")
-    account.finish(account.items[0])
-    account.end("b:1", "SUCCEEDED")
-    log = "error: model-0002: no such file.\n"
-    account.end("b:2", "FAILED", FAILED_PHASE, log=log)
-    answer = account.poll(OnFailure="keep")
-    assert (answer["IsComplete"], answer["Built"]) == (False, 1)
-    account.end("b:3", "FAILED", FAILED_PHASE, log=log.replace("2", "3"))
-    answer = account.poll(OnFailure="keep")
-    assert answer.pop("Failures") == ["model-0002: no such file.", "model-0003: no such file."]
-    assert answer == {"IsComplete": True, "Built": 1, "Archives": 3, "Builds": []}
-    assert account.error().startswith("2 of 3 archives were not built. model-0002: no such file")
-
-
 def test_build_that_builds_nothing_keeps_no_model(account: Account) -> None:
     account.items = items(1)
     account.poll(OnFailure="keep")

@@ -116,17 +116,6 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Account:
     return account
 
 
-def test_entries_of_a_new_endpoint_are_written(account: Account) -> None:
-    assert account.send("Create", {"a": "1", "b": "1"}) == {"Written": "2"}
-    assert account.versions == {"a": "1", "b": "1"}
-    (revision,) = account.catalog.history("a")
-    assert (revision.entry, revision.cause, revision.caller) == (entry("a", "1"), "deployed", STACK)
-    item = account.dynamodb.get_item(
-        TableName="triton-catalog-prod", Key={"model_key": {"S": "text#a"}, "revision": {"N": "0"}}
-    )["Item"]
-    assert item["entry"]["S"] == entry_text(entry("a", "1"))
-
-
 def test_published_version_stays_until_a_deploy_changes_its_model(account: Account) -> None:
     account.send("Create", {"a": "1", "b": "1"})
     account.publish("a", "published")
@@ -152,27 +141,6 @@ def test_removal_of_a_deleted_item_changes_nothing(account: Account) -> None:
     account.send("Create", {"a": "1", "b": "1"})
     delete_entry(account.catalog, "b")
     assert account.send("Update", {"a": "1"}, {"a": "1", "b": "1"}) == {"Kept": "1"}
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ({"a": "1"}, {"a": "2"}),
-        ({"a": "1"}, {"a": "1", "b": "1"}),
-        ({"a": "1", "b": "1"}, {"a": "1"}),
-        ({"a": "1", "b": "1"}, {"a": "2", "c": "1"}),
-    ],
-)
-def test_rollback_restores_what_the_deploy_changed(
-    account: Account, old: _Versions, new: _Versions
-) -> None:
-    account.send("Create", old)
-    account.send("Update", new, old)
-    account.fail(new, old)
-    assert account.versions == old
-    account.stack_status = "UPDATE_IN_PROGRESS"
-    account.send("Update", new, old)
-    assert account.versions == new
 
 
 def test_rollback_restores_a_published_version_that_the_deploy_replaced(account: Account) -> None:
