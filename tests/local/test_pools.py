@@ -17,7 +17,7 @@ from local_sagemaker.settings import CAPACITY, SPEED
 from local_sagemaker.tests.support.tiny_models import times, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
-from tests.local.invoking import call_on_threads, predict
+from tests.local.invoking import call_repeatedly, predict
 
 pytestmark = pytest.mark.drill
 
@@ -69,7 +69,7 @@ def test_endpoint_falls_back_to_the_second_type(client: EndpointClient) -> None:
 
 
 def test_endpoint_scales_by_concurrency(client: EndpointClient) -> None:
-    with call_on_threads(lambda: predict(client), thread_count=4):
+    with call_repeatedly(lambda: predict(client), thread_count=4, pauses=False):
         eventually(lambda: instances() == {FIRST_TYPE: 0, SECOND_TYPE: 2})
     eventually(lambda: instances() == {FIRST_TYPE: 0, SECOND_TYPE: 1})  # without calls
     cloudwatch: Any = boto3.client("cloudwatch")

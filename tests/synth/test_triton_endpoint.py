@@ -18,9 +18,6 @@ MODEL, CONFIG, ENDPOINT = (
 )
 
 
-# Hosting
-
-
 def test_variants_have_weights_and_their_own_models(sample: SampleStack) -> None:
     sample.endpoint(
         sample.variant(variant_name="A", initial_variant_weight=9),
@@ -33,9 +30,6 @@ def test_variants_have_weights_and_their_own_models(sample: SampleStack) -> None
         ("B", 1),
     ]
     assert len({json.dumps(variant["ModelName"]) for variant in variants}) == 2
-
-
-# Instances
 
 
 def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
@@ -67,12 +61,6 @@ def test_image_of_ones_own_is_pulled_by_its_digest(sample: SampleStack) -> None:
     ]
 
 
-# Updates
-
-
-# Variants by name
-
-
 def test_unknown_variant_error_lists_the_variants(sample: SampleStack) -> None:
     endpoint = sample.endpoint(sample.variant(variant_name="A"), sample.variant(variant_name="B"))
     with pytest.raises(ValueError, match=r'variant: no "Typo": write one of A, B$'):
@@ -94,16 +82,17 @@ def test_selected_subnets_are_used(sample: SampleStack) -> None:
 ROLE = "arn:aws:iam::111122223333:role/models/serving"
 
 
+def imported_vpc(sample: SampleStack, vpc_id: str) -> ec2.IVpc:
+    zones, subnets = ["a", "b"], ["subnet-1", "subnet-2"]
+    return ec2.Vpc.from_vpc_attributes(
+        sample.stack, "Vpc", availability_zones=zones, private_subnet_ids=subnets, vpc_id=vpc_id
+    )
+
+
 @pytest.mark.parametrize("mutable", [True, False])
 def test_endpoints_share_a_given_role(mutable: bool) -> None:
     sample = SampleStack(CONTEXT)
-    vpc = ec2.Vpc.from_vpc_attributes(
-        sample.stack,
-        "Vpc",
-        availability_zones=["a", "b"],
-        private_subnet_ids=["subnet-1", "subnet-2"],
-        vpc_id="vpc-1",
-    )
+    vpc = imported_vpc(sample, "vpc-1")
     role = iam.Role.from_role_arn(sample.stack, "Given", ROLE, mutable=mutable)
     for name in ("first", "second"):
         TritonEndpoint(
@@ -129,14 +118,7 @@ def test_each_vpc_has_its_own_policy() -> None:
     names = []
     for vpc_id in ("vpc-1", "vpc-2"):
         sample = SampleStack()
-        vpc = ec2.Vpc.from_vpc_attributes(
-            sample.stack,
-            "Vpc",
-            availability_zones=["a", "b"],
-            private_subnet_ids=["subnet-1", "subnet-2"],
-            vpc_id=vpc_id,
-        )
-        sample.endpoint(vpc=vpc)
+        sample.endpoint(vpc=imported_vpc(sample, vpc_id))
         policies = sample.template().find_resources("AWS::IAM::Policy")
         (name,) = (policy for policy in policies if "VpcPolicy" in policy)
         assert f":vpc/{vpc_id}" in json.dumps(policies[name])
@@ -183,9 +165,6 @@ def test_grant_invoke_by_model_needs_multi_model_hosting(sample: SampleStack) ->
     endpoint = sample.endpoint(sample.variant(hosting=sample.single_model()))
     with pytest.raises(ValueError, match="SingleModelHosting has no TargetModel"):
         endpoint.grant_invoke(iam.User(sample.stack, "User"), models=["minilm"])
-
-
-# CDK interfaces
 
 
 def test_grant_invoke_of_an_imported_endpoint(sample: SampleStack) -> None:

@@ -123,8 +123,9 @@ class FakeAws:
 class FakeCdk:
     """A fake cdk CLI; `runs` has its commands with their stacks.
 
-    The command `failing_command` fails. After a run, DescribeStacks returns `statuses_after`, and
-    AWS calls raise `error_after`.
+    The command `failing_command` fails, and the deploys with the numbers in `failing_deploys`; the
+    others set the deployed template. After a run, DescribeStacks returns `statuses_after`, and AWS
+    calls raise `error_after`.
     """
 
     def __init__(self, aws: FakeAws) -> None:
@@ -132,13 +133,18 @@ class FakeCdk:
         self.runs: list[tuple[str, ...]] = []
         self.concurrency = 0
         self.failing_command = ""
+        self.failing_deploys: set[int] = set()
         self.statuses_after: list[str] = []
         self.error_after: BaseException | None = None
 
-    def deploy(self, _: Path, *stacks: str, concurrency: int, **__: bool) -> CdkResult:
+    def deploy(self, folder: Path, *stacks: str, concurrency: int, **__: bool) -> CdkResult:
         self.concurrency = concurrency
         self._aws.has_stack = True
-        return self._run("deploy", *stacks)
+        result = self._run("deploy", *stacks)
+        if len(self.runs) in self.failing_deploys:
+            return CdkResult(succeeded=False, error_lines=("prod-text: no GPU",))
+        self._aws.template = json.loads((folder / f"{stacks[-1]}.template.json").read_text())
+        return result
 
     def publish_assets(self, _: Path, *stacks: str) -> CdkResult:
         return self._run("publish-assets", *stacks)

@@ -1,14 +1,24 @@
-"""Tests of templates without the scaling of a variant."""
+"""Tests of deploys that suspend the scaling of a variant, and of the templates without it."""
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError, NoCredentialsError
 
-from delivery.deploy import suspend_scaling, without_scaling
+from delivery import cdk, deploy
+from delivery.assembly import Assembly
+from delivery.deploy import StageDeployment, suspend_scaling, without_scaling
+from delivery.errors import FaultyDeployment, Unfinished
 from plan.document import ENDPOINT_KEY, EndpointSettings, HostingMode, PlannedPool
 from release.templates import Template
-from tests.unit.plan.plans import make_endpoint, make_variant
+from tests.unit.delivery.fakes import FakeAws, FakeCdk
+from tests.unit.plan.plans import make_endpoint, make_plan, make_variant
 
 VARIANT = "endpoint/prod-text/variant/"
 
@@ -82,3 +92,76 @@ def test_scaling_is_removed_with_dependencies_on_it() -> None:
     expected["Resources"]["Other"] = {"Type": "T"}
     assert without_scaling(live, ["A"]) == expected
     assert json.dumps(live) == before
+
+
+WARNING = (
+    "prod-text: variant A may run without scaling, with its current number of instances, until the "
+    "stage is delivered again"
+)
+
+
+@pytest.fixture
+def scaled_deployment(
+    aws: FakeAws, cli: FakeCdk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> StageDeployment:
+    """Return a deployment that changes the instance type of a scaled variant."""
+
+    @contextmanager
+    def with_template(_: Assembly, stack: str, new: Template) -> Iterator[Path]:
+        (tmp_path / "copy").mkdir(exist_ok=True)
+        (tmp_path / "copy" / f"{stack}.template.json").write_text(json.dumps(new))
+        yield tmp_path / "copy"
+
+    monkeypatch.setattr(Assembly, "with_template", with_template)
+    aws.template = template(A="g5", scaled=("A",))
+    new = json.dumps(template(A="g6", scaled=("A",)))
+    (tmp_path / "prod-text.template.json").write_text(new)
+    variants = settings(A="g6", scaled=("A",)).variants
+    endpoint = make_endpoint(variants=variants, hosting="single-model")
+    make_plan(endpoints={"text": endpoint}).write(tmp_path)
+    return StageDeployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
+
+
+def test_failed_restoring_of_scaling_is_a_faulty_deployment(
+    cli: FakeCdk, scaled_deployment: StageDeployment
+) -> None:
+    cli.failing_deploys = {2, 3}
+    with pytest.raises(FaultyDeployment) as failed:
+        deploy.deploy(scaled_deployment)
+    assert str(failed.value).splitlines()[-1].strip() == WARNING
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "failing_deploys", "error"),
+    [
+        (StageDeployment, "live_template", set(), KeyboardInterrupt()),
+        (*(cdk, "deploy", set()),
+         ClientError({"Error": {"Code": "ExpiredTokenException"}}, "DescribeEndpoint")),
+        (deploy, "stack_template", {2}, NoCredentialsError()),
+    ],
+    ids=["interrupted between deploys", "expired in second deploy", "no credentials to restore"],
+)  # fmt: skip
+def test_error_after_the_first_deploy_is_unfinished(
+    cli: FakeCdk,
+    scaled_deployment: StageDeployment,
+    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
+    function: str,
+    failing_deploys: set[int],
+    error: BaseException,
+) -> None:
+    original = getattr(module, function)
+
+    def fail_after_first_deploy(*arguments: Any, **options: Any) -> Any:
+        if cli.runs:
+            raise error
+        return original(*arguments, **options)
+
+    endpoint = scaled_deployment.assembly.endpoints["text"]
+    endpoints = {"text": endpoint} if failing_deploys else {"text": endpoint, "twice": endpoint}
+    monkeypatch.setitem(vars(scaled_deployment.assembly), "endpoints", endpoints)
+    monkeypatch.setattr(module, function, fail_after_first_deploy)
+    cli.failing_deploys = failing_deploys
+    with pytest.raises(Unfinished) as failed:
+        deploy.deploy(scaled_deployment)
+    assert WARNING in str(failed.value)

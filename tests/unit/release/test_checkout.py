@@ -101,14 +101,3 @@ def test_error_of_the_app_is_shown_without_traceback(tree: Checkout, app: str, r
     with pytest.raises(NotSynthesised) as error:
         tree.synthesise("prod", to=tree.root)
     assert str(error.value) == reason
-
-
-@pytest.mark.parametrize("content", [None, "{"])
-def test_missing_or_invalid_cdk_json_is_an_error(
-    tree: Checkout, tmp_path: Path, content: str | None
-) -> None:
-    (tree.root / "cdk.json").unlink()
-    if content is not None:
-        (tree.root / "cdk.json").write_text(content)
-    with pytest.raises(NotSynthesised, match=r"cdk\.json: "):
-        tree.synthesise("prod", to=tmp_path)

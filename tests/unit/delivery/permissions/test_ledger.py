@@ -7,33 +7,10 @@ import pytest
 
 from delivery.permissions import NAMED_RESOURCES, Principal, principals
 from delivery.permissions.markdown import render
-from platform_facts.rules import checked_yaml
 from tests.permission_names import Place, by_name, filled, filled_condition
 
 ROOT = Path(__file__).parents[4]
 PLACE = Place(region="eu-west-1", account="111122223333", stage="prod", endpoint="text")
-ROW = "{ step: Look, actions: ['s3:GetObject'], resources: ['*'], source: a page }"
-
-
-SERVICE = "description: A\npolicy_principal: b\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (f"description: A\nrows: [{ROW}]", "write one of roles, policy_principal and granted_by"),
-        (f"{SERVICE}granted_by: c\nrows: [{ROW}]",
-         "write one of roles, policy_principal and granted_by"),
-        (f"{SERVICE}rows: [{ROW.replace('source: a page', 'feature: promotion')}]",
-         "write a source, or the reason for the permissions"),
-        (f"{SERVICE}rows: []", "rows"),
-    ],
-)  # fmt: skip
-def test_invalid_principal_is_an_error(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_text(text)
-    with pytest.raises(checked_yaml.InvalidFile, match=re.escape(message)):
-        checked_yaml.load(path, Principal)
 
 
 @pytest.mark.parametrize("principal", principals(), ids=lambda principal: principal.name)

@@ -337,6 +337,15 @@ def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.parametrize("old", [config(("AllTraffic", "old-model", "g5")), pools("g5", "g6e")])
+def test_guard_allows_instance_pools_of_scaled_variant(
+    account: Account, old: list[dict[str, Any]]
+) -> None:
+    account.configs |= {"old": old, "new": pools("g6", "g5")}
+    account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
+    assert account.send("Guard")
+
+
 def test_guard_checks_archives_of_every_instance_type(account: Account) -> None:
     account.configs["new"] = pools("g6", "g5", override="other-gpu")
     for name, target in (("new-model", "sm89"), ("other-gpu", "sm86")):
@@ -664,6 +673,13 @@ def test_guard_rejects_new_instance_type_of_component_endpoint(component_account
     ]
     assert component_account.error(**COMPONENTS).startswith(
         "SageMaker cannot change the instance type of endpoint prod-text, because it hosts"
+    )
+
+
+def test_guard_rejects_switch_to_components(account: Account) -> None:
+    account.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}]
+    assert account.error(**COMPONENTS).startswith(
+        "Endpoint prod-text would start or stop hosting inference components"
     )
 
 
