@@ -120,18 +120,11 @@ def test_responses_of_a_decoupled_model_are_streamed(endpoints: LocalSageMaker) 
         assert asyncio.run(stream_twice()) == [["a", "a"]] * 2
 
 
-CALLERS: list[dict[str, int]] = [{"threads": 1, "coroutines": 256}, {"threads": 64}]
-
-
-@pytest.mark.parametrize("callers", CALLERS, ids=str)
-def test_responses_stay_correct_during_faults(
-    endpoints: LocalSageMaker,
-    callers: dict[str, int],
-) -> None:
+def test_responses_stay_correct_during_faults(endpoints: LocalSageMaker) -> None:
     """Faults: a publication, an update, a killed Triton."""
     publish("times", "2", "math", "times-2.tar.gz", NUMBER_SIGNATURE)
     math = EndpointClient(stage="shop", endpoint="math", catalog_ttl=0.2)
-    with math, call_concurrently(math, "times", **callers) as calls:
+    with math, call_concurrently(math, "times", callers=256) as calls:
         calls.wait_for_more(100, factor=2)
         publish("times", "3", "math", "times-3.tar.gz", NUMBER_SIGNATURE)
         calls.wait_for_more(100, factor=3)
@@ -156,7 +149,7 @@ def test_calls_of_evicted_models_succeed(endpoints: LocalSageMaker) -> None:
     with (
         EndpointClient(stage="shop", endpoint="crowded") as client,
         # Few: on a busy machine, a call that waits for hundreds of others would time out.
-        call_concurrently(client, *MODELS, threads=8, coroutines=24) as calls,
+        call_concurrently(client, *MODELS, callers=32) as calls,
     ):
         calls.wait_for(lambda: unload_count() >= 2)
     no_memory = [error for error in calls.failures if error.status == 507]

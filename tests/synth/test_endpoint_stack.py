@@ -27,9 +27,7 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
 def text_endpoint(
     *,
     production: bool = False,
-    region: str = "us-east-1",
     release: str = "25.09",
-    python: str | None = None,
     **settings: Any,
 ) -> Template:
     """Return the template of an endpoint that serves minilm, by default of a trial stage."""
@@ -40,7 +38,7 @@ def text_endpoint(
     stage = StageConfig.model_validate(
         {
             **{
-                "region": region,
+                "region": "us-east-1",
                 "release": release,
                 "production": production,
                 "notify": {"topics": [TOPIC]} if production else {},
@@ -48,8 +46,8 @@ def text_endpoint(
             "endpoints": {"text": settings},
         }
     )
-    app, env = App(), Environment(region=region)
-    plan = StagePlan.of("dev", stage, python=python)
+    app, env = App(), Environment(region="us-east-1")
+    plan = StagePlan.of("dev", stage)
     stack = EndpointStack(
         app,
         "dev-text",

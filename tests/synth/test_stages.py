@@ -9,17 +9,16 @@ from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App
 from syrupy.assertion import SnapshotAssertion
 
 from model_build import BuildError
 from platform_facts.rules import checked_yaml
 from stacks import stage_stacks, synthesise
 from stages import load_stage
-from stages.schema.capture import DataCaptureConfig
-from stages.schema.delivery import DeliveryConfig
 from stages.schema.names import STACKS
 from tests.synth.conftest import CONTEXT, ROOT, add_stage, assembly_of, templates_of
+from tests.synth.every_stage import every_stage
 
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
@@ -54,18 +53,8 @@ def test_models_stack_contains_no_model_name(stage: str) -> None:
 
 
 def test_every_stack_name_is_reserved_or_an_endpoint() -> None:
-    prod = load_stage("prod")
-    captured = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureConfig()})
-    stage = prod.model_copy(
-        update={
-            "delivery": DeliveryConfig(repository="octo-org/octo-repo"),
-            "endpoints": {**prod.endpoints, "text": captured},
-        }
-    )
-    app = App(context=CONTEXT)
-    add_stage(app, "prod", stage)
-    stack_ids = {child.node.id for child in app.node.children if Stack.is_stack(child)}
-    assert stack_ids == {f"prod-{name}" for name in (*STACKS, *stage.endpoints)}
+    names = {*STACKS, *every_stage("all").endpoints}
+    assert templates_of("all").keys() == {f"all-{name}" for name in names}
 
 
 def test_stage_name_with_hyphen_has_no_nag_findings(tmp_path: Path) -> None:

@@ -470,25 +470,6 @@ def test_archives_of_a_build_that_died_are_built_once_more(account: Account) -> 
     )
 
 
-def test_all_other_models_are_built_before_failures_are_reported(account: Account) -> None:
-    account.items = items(1250)
-    account.poll()
-    log = "error: model-0002: a line of the log\n"
-    log += "[build] export\nerror: model-0002: the recipe's gate allows 0.01.\nerror: of nothing\n"
-    account.end("b:1", "FAILED", FAILED_PHASE, log=log)
-    for item in [*account.items[:1], *account.items[2:250]]:
-        account.finish(item)
-    assert account.poll()["Builds"] == ["b:2", "b:3", "b:4", "b:5"]
-    for build in ("b:2", "b:3", "b:4", "b:5"):
-        account.end(build, "SUCCEEDED")
-    for item in account.items[250:]:
-        account.finish(item)
-    assert account.error() == (
-        "1 of 1,250 archives were not built. model-0002: the recipe's gate allows 0.01. Log: "
-        f"https://log.example . {UNCHANGED}"
-    )
-
-
 def test_no_other_build_starts_after_one_without_its_packages(account: Account) -> None:
     account.items = items(1250)
     account.poll()
