@@ -76,22 +76,10 @@ def _archives(stage: str) -> dict[str, str]:
     }
 
 
-def test_undelivered_stage_cannot_be_rolled_back(repository: Repository) -> None:
-    output = repository.run("rollback-stage", "live", code=1)
-    assert "no earlier release was delivered to live" in output
-
-
 def test_archives_of_an_undelivered_stage_cannot_be_promoted(repository: Repository) -> None:
     output = repository.deliver("--from-stage", "trial", stage="live", code=1)
     assert "was not delivered to trial" in output
     assert "make deliver STAGE=trial" in output
-
-
-def test_uncommitted_changes_are_refused(repository: Repository) -> None:
-    (repository.path / "new").touch()
-    output = repository.deliver(stage="trial", code=1)
-    (repository.path / "new").unlink()
-    assert "the release was built from uncommitted changes" in output
 
 
 def test_commit_is_delivered_to_the_first_stage(repository: Repository) -> None:

@@ -10,16 +10,13 @@ from endpoint_client import EndpointClient
 from local_sagemaker import lifecycle
 from local_sagemaker.tests.support.tiny_models import times, write_python
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import predict
 from tests.tritonsm import tritonsm
 
 pytestmark = pytest.mark.drill
 
-STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+STAGE = stage_file("""
 endpoints:
   many:
     models: [times]
@@ -29,7 +26,7 @@ endpoints:
     hosting: single-model
     models: [times]
     instance_type: ml.m5.xlarge
-"""
+""")
 
 
 @pytest.fixture(scope="module")

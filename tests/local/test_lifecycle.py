@@ -6,7 +6,6 @@ build exports and compares with PyTorch, `twice`, which is changed, and the rows
 """
 
 import json
-import os
 import shutil
 import zipfile
 from contextlib import chdir
@@ -18,6 +17,7 @@ import pytest
 
 from endpoint_client import EndpointClient
 from local_sagemaker import ACCOUNT
+from local_sagemaker.tests.support.endpoint_caller import processes
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import times, write_python
 from tests.local.commands import run_as
@@ -198,21 +198,8 @@ def test_destroy_keeps_archives_and_stops_triton(
     assert sagemaker.list_endpoints()["Endpoints"] == []
     assert sagemaker.list_endpoint_configs()["EndpointConfigs"] == []
     assert sagemaker.list_models()["Models"] == []
-    assert _processes_with(str(local_sagemaker.folder.instances)) == []
+    assert processes(local_sagemaker.folder.instances) == []
 
 
 def _prefix(deployed: Checkout) -> str:
     return f"text/{local_target(deployed.aws, 'cpu-24.09')}/"
-
-
-def _processes_with(text: str) -> list[str]:
-    """Return the commands of other processes that contain a text."""
-    commands = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        if text in command and process.name != str(os.getpid()):
-            commands.append(command)
-    return commands

@@ -16,16 +16,14 @@ from endpoint_client import EndpointClient
 from local_sagemaker.settings import CAPACITY, SPEED
 from local_sagemaker.tests.support.tiny_models import times, write_python
 from local_sagemaker.tests.support.waiting import eventually
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import call_repeatedly, predict
 
 pytestmark = pytest.mark.drill
 
 FIRST_TYPE, SECOND_TYPE, THIRD_TYPE = "ml.g6.xlarge", "ml.g5.xlarge", "ml.g6.2xlarge"
-STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "25.04"
+STAGE = stage_file(
+    """
 endpoints:
   math:
     models: [times]
@@ -33,7 +31,9 @@ endpoints:
     instance_types: [ml.g6.xlarge, ml.g5.xlarge]
     provision_timeout_minutes: 5
     scaling: { min_count: 1, max_count: 2, concurrency: { ml.g6.xlarge: 1, ml.g5.xlarge: 1 } }
-"""
+""",
+    release="25.04",
+)
 ENDPOINT = "pooled-math"
 SETTINGS = {CAPACITY: json.dumps({FIRST_TYPE: 0, THIRD_TYPE: 0}), SPEED: "120"}
 """Settings of the local SageMaker: no capacity for two types, and time 120 times faster."""
@@ -78,16 +78,6 @@ def test_endpoint_scales_by_concurrency(client: EndpointClient) -> None:
     assert {"Invocations", "ConcurrentRequestsPerModel", "CPUUtilization"} <= {
         metric["MetricName"] for metric in metrics
     }
-
-
-def test_update_falls_back(stage: Checkout, client: EndpointClient) -> None:
-    before = boto3.client("sagemaker").describe_endpoint(EndpointName=ENDPOINT)
-    stage.edit("stages/pooled.yaml", "    models:", '    environment: { A: "1" }\n    models:')
-    stage.deploy()
-    after = boto3.client("sagemaker").describe_endpoint(EndpointName=ENDPOINT)
-    assert after["EndpointConfigName"] != before["EndpointConfigName"]
-    assert instances() == {FIRST_TYPE: 0, SECOND_TYPE: 1}
-    assert predict(client) == 14
 
 
 def test_deploy_without_capacity_keeps_the_instances(
