@@ -192,8 +192,8 @@ def several_types(sample: SampleStack) -> TritonEndpoint:
         provision_timeout=Duration.minutes(18),
     )
     endpoint = sample.endpoint(variant, update=Rolling(percent=19))
-    (variant,) = endpoint.instance_production_variants
-    count = variant.auto_scale_instance_count(min_capacity=2, max_capacity=3)
+    (scaled,) = endpoint.instance_production_variants
+    count = scaled.auto_scale_instance_count(min_capacity=2, max_capacity=3)
     types = {"ml.g5.xlarge": 20, "ml.g6.xlarge": 21}
     count.scale_on_concurrency("Concurrency", requests_per_instance=types)
     return endpoint
