@@ -89,9 +89,11 @@ def test_fresh_account_lacks_bootstrap_and_role(app: Checkout) -> None:
     assert rows[SCALING_ROLE]["verdict"] == "ok"
     boto3.client("iam").delete_service_linked_role(RoleName="AWSServiceRoleForSagemaker")
     version = "/cdk-bootstrap/hnb659fds/version"
-    boto3.client("ssm").put_parameter(Name=version, Value="1", Type="String", Overwrite=True)
-    assert preflight(app.path, "scales")[1][version]["verdict"] == "refused"
-    boto3.client("ssm").delete_parameter(Name=version)
+    ssm = boto3.client("ssm")
+    for number, verdict in (("7", "refused"), ("8", "ok")):
+        ssm.put_parameter(Name=version, Value=number, Type="String", Overwrite=True)
+        assert preflight(app.path, "scales")[1][version]["verdict"] == verdict
+    ssm.delete_parameter(Name=version)
     code, rows = preflight(app.path, "scales")
     assert code == 1
     assert rows[SCALING_ROLE]["verdict"] == "refused"

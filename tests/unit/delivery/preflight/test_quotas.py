@@ -100,3 +100,12 @@ def test_quotas_are_compared_with_the_need(
         f"--quota-code L-0 --desired-value {desired}"
     )
     assert findings[G5].fix == (command if desired else "")
+
+
+def test_instances_of_failed_endpoints_are_not_counted(aws: Aws) -> None:
+    run_endpoints(aws, failed=("ml.g5.xlarge", 3))
+    describe: Any = aws.answers["sagemaker.DescribeEndpoint"]
+    failed = {"EndpointStatus": "Failed"}
+    aws.answers["sagemaker.DescribeEndpoint"] = lambda request: describe(request) | failed
+    finding = instance_findings(aws, aws.account(plan=endpoint(count=1)))[G5]
+    assert "0 run" in finding.message
