@@ -22,6 +22,7 @@ RULES = (
         "plan_mismatches",
         "shrunk_protection",
         "changed_limits",
+        "changed_behaviour",
         "lost_logging",
         "reset_instance_counts",
     ),
