@@ -191,12 +191,12 @@ class CodeChanges:
         """
         if not (self.is_readable and self._old.tree.body):
             return []
-        told = [change for change in self.changes if not _is_message(change)]
-        has_other_values = any(change.literals for change in told)
+        statements = [change for change in self.changes if not _is_message(change)]
+        has_other_values = any(change.literals for change in statements)
         has_same_parts = self._has_same_parts and not (
             is_exact and self._old.operations != self._new.operations
         )
-        if not told or (has_same_parts and not has_other_values):
+        if not statements or (has_same_parts and not has_other_values):
             return []
         unread = sorted(self._old.tensors - self._new.tensors)
         return [f"no longer reads the tensor {name}" for name in unread] + self.texts(MAX_EFFECTS)

@@ -78,7 +78,7 @@ def test_statements_of_a_change(edits: tuple[str, ...], text: str) -> None:
     assert text in "; ".join(CodeChanges(CODE.encode(), after.encode()).texts(500))
     result = review(after)
     messages = [danger.message for danger in result.dangers]
-    assert any(f"{PATH}: " in told for told in (*result.code, *messages))
+    assert any(f"{PATH}: " in line for line in (*result.code, *messages))
 
 
 @pytest.mark.parametrize(
