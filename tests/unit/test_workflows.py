@@ -152,8 +152,8 @@ def main(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
     def git(*arguments: str) -> str:
         identity = ("-c", "user.name=x", "-c", "user.email=x@example.com")
-        command = ["git", "-C", root / "head", *identity, *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        command = ["git", "-C", str(root / "head"), *identity, *arguments]
+        return subprocess.check_output(command, text=True).strip()
 
     subprocess.run(["git", "init", "-qb", "main", root / "head"], check=True)
     commits = {"root": str(root)}

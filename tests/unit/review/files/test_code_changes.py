@@ -250,8 +250,8 @@ def test_model_that_can_answer_differently(edits: tuple[str, ...], text: str) ->
         after = after.replace(old, new)
     path = "models/scores/pooling/1/model.py"
     owners = {".github/CODEOWNERS": b"* @acme/ml"}
-    sides = ({**owners, path: side.encode()} for side in (POOLING, after))
-    dangers = compare_files(*sides).dangers
+    before, head = ({**owners, path: side.encode()} for side in (POOLING, after))
+    dangers = compare_files(before, head).dangers
     assert [text in danger.message for danger in dangers] == ([True] if text else [])
     assert [danger.rule for danger in dangers] == (["changed_behaviour"] if text else [])
 

@@ -188,7 +188,7 @@ def test_permissions_that_each_job_gets_itself_are_no_change() -> None:
             line = f"  {name}:\n"
             moved = moved.replace(line, f"{line}    permissions:\n      contents: read\n", 1)
     owners = {".github/CODEOWNERS": b"* @acme/ml"}
-    sides = ({**FILES, **owners, RELEASE: side.encode()} for side in (content, moved))
-    review = compare_files(*sides)
+    before, after = ({**FILES, **owners, RELEASE: side.encode()} for side in (content, moved))
+    review = compare_files(before, after)
     assert review.dangers == ()
     assert review.notes == (f".github: workflows/release.yml: {AS_BEFORE}",)
