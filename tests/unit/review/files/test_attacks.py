@@ -79,6 +79,7 @@ CODE = {
     "cron that never fires": (".github/workflows/drift.yml", "on: {}\njobs: {}\n", ".github"),
     "settings of pip": (".config/pip.conf", "[global]", ".config"),
     "owners": ("docs/CODEOWNERS", "* @mallory", "docs"),
+    "commands that tests run": ("docs/runbook.md", "```console\n$ evil\n```\n", "docs"),
 }
 
 
