@@ -83,7 +83,7 @@ def test_invalid_object_is_ignored_with_a_warning(
 
 
 @pytest.mark.parametrize("name", [{"number": "x/published/y"}, {"action": "x/published/y-deliver"}])
-def test_event_below_another_folder_is_ignored(name: dict[str, str]) -> None:
+def test_event_below_another_folder_is_ignored(name: dict[str, Any]) -> None:
     """A publisher, who may write below folders of this name, would forge a delivery."""
     s3 = FakeS3()
     stage_record.write(s3.client, "bucket", replace(event(), **name))
