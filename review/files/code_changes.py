@@ -589,7 +589,7 @@ class _Joined(ast.NodeTransformer):
 
 
 def _replace_first_read(statement: ast.AST, name: str, value: ast.expr) -> bool:
-    """Replace a name in a statement if nothing runs before that `value` could change; else false."""
+    """Replace a name in a statement if nothing runs before it that `value` could change."""
     has_calls = any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(value))
 
     def replace(node: ast.AST) -> bool | None:
