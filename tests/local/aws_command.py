@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -61,7 +62,9 @@ def _parse_options(arguments: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _parse_value(shape: Any, values: list[str]) -> Any:
-    """Return the value of a member, written as JSON or the CLI's shorthand."""
+    """Return the value of a member, written as JSON, `file://` or the CLI's shorthand."""
+    if values and values[0].startswith("file://"):
+        return json.loads(Path(values[0].removeprefix("file://")).read_text())
     if values and values[0].startswith(("[", "{")):
         return json.loads(values[0])
     match shape.type_name:

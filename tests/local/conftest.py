@@ -39,9 +39,9 @@ def local_target(aws: LocalSageMaker, target: str) -> str:
     return str(BuildTarget.parse(target).with_python(aws.running.python))
 
 
-def stage_file(content: str, *, release: str = "24.09") -> str:
+def stage_file(content: str) -> str:
     """Return a stage file of the local account with this content, which starts with a newline."""
-    return f'account: "{ACCOUNT}"\nregion: us-east-1\nrelease: "{release}"{content}'
+    return f'account: "{ACCOUNT}"\nregion: us-east-1\nrelease: "24.09"{content}'
 
 
 @dataclass(frozen=True)

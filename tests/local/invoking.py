@@ -23,26 +23,14 @@ def predict(client: EndpointClient, model: str = "times", value: float = 7) -> f
 
 
 @contextmanager
-def call_repeatedly(
-    *invocations: Callable[[], object], thread_count: int = 1, pauses: bool = True
-) -> Iterator[None]:
-    """Repeat calls on threads until the block ends; fail if a call failed.
-
-    At least two calls are made. The pause after each is nine times the duration of a call, at most
-    a second, because a variant without calls is scaled in.
-    """
+def call_on_threads(call: Callable[[], object], *, thread_count: int) -> Iterator[None]:
+    """Call on threads without a pause until the block ends; fail if a call failed."""
     stop, failures = threading.Event(), list[BaseException]()
 
     def loop() -> None:
-        calls = 0
         try:
-            while calls < 2 or not stop.is_set():
-                start = time.monotonic()
-                for invoke in invocations:
-                    invoke()
-                    calls += 1
-                if pauses:
-                    stop.wait(min(1.0, max(0.25, 9 * (time.monotonic() - start))))
+            while not stop.is_set():
+                call()
         except BaseException as error:
             failures.append(error)
 
@@ -55,4 +43,37 @@ def call_repeatedly(
         stop.set()
         for thread in threads:
             thread.join()
+    assert failures == []
+
+
+@contextmanager
+def call_repeatedly(*invocations: Callable[[], object]) -> Iterator[None]:
+    """Repeat calls on a thread until the block ends; fail if a call failed.
+
+    At least two calls are made. The pause after each is nine times the duration of a call, at most
+    a second, because a variant without calls is scaled in.
+    """
+    stop, failures, calls = threading.Event(), list[BaseException](), 0
+
+    def loop() -> None:
+        nonlocal calls
+        while calls < 2 or not stop.is_set():
+            start = time.monotonic()
+            for invoke in invocations:
+                try:
+                    invoke()
+                    calls += 1
+                except BaseException as error:
+                    failures.append(error)
+                    return
+            stop.wait(min(1.0, max(0.25, 9 * (time.monotonic() - start))))
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        print(f"{calls} calls succeeded, {len(failures)} failed")  # noqa: T201
     assert failures == []

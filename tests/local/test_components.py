@@ -1,6 +1,7 @@
 """A stage with inference components on the local SageMaker, served by a real Triton."""
 
 import json
+import urllib.request
 from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
@@ -75,15 +76,26 @@ def has_copies(count: int) -> bool:
     return is_stable and described["RuntimeConfig"]["CurrentCopyCount"] == count
 
 
+def dashboard_copies(repository: Repository) -> dict[str, int]:
+    url = f"{repository.aws.environment['AWS_ENDPOINT_URL']}/_local_sagemaker/state"
+    with urllib.request.urlopen(url) as response:
+        (endpoint,) = json.load(response)["endpoints"]
+    assert endpoint["name"] == ENDPOINT
+    (variant,) = endpoint["variants"]
+    return {component["name"]: component["current_count"] for component in variant["components"]}
+
+
 def test_component_scales_to_zero_and_back(
     repository: Repository, invoke: Callable[[str], float]
 ) -> None:
     with call_repeatedly(lambda: invoke("times"), lambda: invoke("times")):
         eventually(lambda: has_copies(0))
+        expected = {f"{ENDPOINT}-idle": 0, f"{ENDPOINT}-times": 1}
+        assert dashboard_copies(repository) == expected
         report = run(repository, "status", "status", "parts")
         assert [endpoint["name"] for endpoint in report["endpoints"]] == [ENDPOINT]
         copies = {component["name"]: component["copies"] for component in report["components"]}
-        assert copies == {f"{ENDPOINT}-idle": 0, f"{ENDPOINT}-times": 1}
+        assert copies == expected
         assert (report["differences"], report["denied"]) == ([], [])
 
         with pytest.raises(NoCopies):

@@ -21,7 +21,7 @@ from model_build.__main__ import main as publish
 from plan.catalog import Catalog
 from tests.catalog_items import delete_entry
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout, local_target, stage_file
+from tests.local.conftest import Checkout, local_target
 from tests.local.invoking import call_repeatedly
 from tests.local.repository import Repository
 from tests.local.rollback_alarms import alarms_of_new_instances
@@ -30,17 +30,17 @@ from tests.local.stage_resources import bucket_keys, models_bucket, read_object
 pytestmark = pytest.mark.drill
 
 STAGE_FILE = Path("stages", "live.yaml")
-STAGE = stage_file(
-    """
+STAGE = """
+account: "000000000000"
+region: us-east-1
+release: "25.04"
 endpoints:
   math:
     models: [times, plus]
     instance_type: ml.m5.xlarge
     instance_count: 1
     scaling: { min_count: 1, max_count: 2, max_rps: 0.001 }
-""",
-    release="25.04",
-)
+"""
 ENDPOINT, STAGE_AND_ENDPOINT = "live-math", ("live", "math")
 OLD_TARGET, NEW_TARGET = "cpu-25.04", "cpu-24.09"
 

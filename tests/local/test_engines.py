@@ -10,19 +10,19 @@ import pytest
 
 from local_sagemaker.tests.support.tiny_models import write, write_python
 from local_sagemaker.tests.support.waiting import eventually
-from tests.local.conftest import ROOT, Checkout, local_target, stage_file
+from tests.local.conftest import ROOT, Checkout, local_target
 from tests.local.stage_resources import bucket_keys, models_bucket, read_object
 from tests.torch_source import torch_source
 
 pytestmark = pytest.mark.drill
 
-STAGE = stage_file(
-    """
+STAGE = """
+account: "000000000000"
+region: us-east-1
+release: "25.09"
 endpoints:
   one: { models: [scaled, times], instance_type: ml.g5.xlarge }
-""",
-    release="25.09",
-)
+"""
 TENSORS = """
 max_batch_size: 4
 input [ { name: "%s" data_type: TYPE_FP32 dims: [ 2 ] } ]

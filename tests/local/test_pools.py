@@ -16,14 +16,16 @@ from endpoint_client import EndpointClient
 from local_sagemaker.settings import CAPACITY, SPEED
 from local_sagemaker.tests.support.tiny_models import times, write_python
 from local_sagemaker.tests.support.waiting import eventually
-from tests.local.conftest import Checkout, stage_file
-from tests.local.invoking import call_repeatedly, predict
+from tests.local.conftest import Checkout
+from tests.local.invoking import call_on_threads, predict
 
 pytestmark = pytest.mark.drill
 
 FIRST_TYPE, SECOND_TYPE, THIRD_TYPE = "ml.g6.xlarge", "ml.g5.xlarge", "ml.g6.2xlarge"
-STAGE = stage_file(
-    """
+STAGE = """
+account: "000000000000"
+region: us-east-1
+release: "25.04"
 endpoints:
   math:
     models: [times]
@@ -31,9 +33,7 @@ endpoints:
     instance_types: [ml.g6.xlarge, ml.g5.xlarge]
     provision_timeout_minutes: 5
     scaling: { min_count: 1, max_count: 2, concurrency: { ml.g6.xlarge: 1, ml.g5.xlarge: 1 } }
-""",
-    release="25.04",
-)
+"""
 ENDPOINT = "pooled-math"
 SETTINGS = {CAPACITY: json.dumps({FIRST_TYPE: 0, THIRD_TYPE: 0}), SPEED: "120"}
 """Settings of the local SageMaker: no capacity for two types, and time 120 times faster."""
@@ -69,7 +69,7 @@ def test_endpoint_falls_back_to_the_second_type(client: EndpointClient) -> None:
 
 
 def test_endpoint_scales_by_concurrency(client: EndpointClient) -> None:
-    with call_repeatedly(lambda: predict(client), thread_count=4, pauses=False):
+    with call_on_threads(lambda: predict(client), thread_count=4):
         eventually(lambda: instances() == {FIRST_TYPE: 0, SECOND_TYPE: 2})
     eventually(lambda: instances() == {FIRST_TYPE: 0, SECOND_TYPE: 1})  # without calls
     cloudwatch: Any = boto3.client("cloudwatch")

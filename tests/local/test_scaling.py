@@ -18,7 +18,7 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import times, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
-from tests.local.invoking import call_repeatedly, predict
+from tests.local.invoking import call_on_threads, predict
 
 pytestmark = pytest.mark.drill
 
@@ -58,7 +58,7 @@ def activities() -> list[dict[str, Any]]:
 def test_instances_follow_the_load(stage: Checkout) -> None:
     client = EndpointClient(stage="scaled", endpoint="math")
     assert (instance_count(), triton_count(stage.aws)) == (1, 1)
-    with call_repeatedly(lambda: predict(client), thread_count=4, pauses=False):
+    with call_on_threads(lambda: predict(client), thread_count=4):
         eventually(lambda: instance_count() == 3)
     assert triton_count(stage.aws) == MAX_PROCESSES
     first = activities()[-1]
@@ -112,10 +112,10 @@ def publish_gpu_utilization(percent: int) -> None:
 
 def test_gpu_policy_follows_published_metrics(stage: Checkout) -> None:
     assert (instance_count(GPU), triton_count(stage.aws, GPU)) == (1, 1)
-    with call_repeatedly(lambda: publish_gpu_utilization(95), thread_count=1, pauses=False):
+    with call_on_threads(lambda: publish_gpu_utilization(95), thread_count=1):
         eventually(lambda: instance_count(GPU) == 2)
     assert triton_count(stage.aws, GPU) == 2
-    with call_repeatedly(lambda: publish_gpu_utilization(20), thread_count=1, pauses=False):
+    with call_on_threads(lambda: publish_gpu_utilization(20), thread_count=1):
         eventually(lambda: instance_count(GPU) == 1)
     eventually(lambda: triton_count(stage.aws, GPU) == 1)
 
