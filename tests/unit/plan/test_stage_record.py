@@ -53,16 +53,12 @@ def put(s3: FakeS3, key: str, content: object) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        9999,
         ["no", "event"],
         {"stage": "prod"},
-        {"begun": 9999},
         {"begun": "once"},
         {"begun": "2026-11-22T03:00:00"},
-        {"versions": ["a"]},
         {"versions": {"a": 1}},
         {"who": None},
-        {"commit": ["a"]},
         {"more": "x"},
     ],
     ids=str,
