@@ -19,7 +19,9 @@ def test_all_problems_of_a_stage_are_printed(
 ) -> None:
     report = Report(
         endpoints=[
-            EndpointStatus("dev-text", "Failed", "No space.", [VariantStatus("A", 1.0, 1, 2)]),
+            EndpointStatus(
+                "dev-text", "Failed", "No space.", [VariantStatus("AllTraffic", 1.0, 1, 2)]
+            ),
             EndpointStatus(
                 "dev-ab", "InService", None, [VariantStatus(name, 2.0, 1, 1) for name in "AB"]
             ),
