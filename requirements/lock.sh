@@ -59,7 +59,7 @@ clients sagemaker-core==2.27.0 > tests/clients/requirements-v3.txt
 } > tests/distribution/requirements.txt
 {
   echo "# What builds the documentation site in \`make docs\`. Made by \`make lock\`."
-  printf '%s\n' furo==2025.12.19 linkify-it-py==2.2.0 matplotlib==3.11.2 myst-parser==5.2.0 sphinx==9.0.4 \
+  printf '%s\n' furo==2025.12.19 matplotlib==3.11.2 myst-parser==5.2.0 sphinx==9.0.4 \
     sphinx-autoapi==3.9.0 sphinxcontrib-mermaid==2.1.1 |
     uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
 } > docs/requirements.txt
