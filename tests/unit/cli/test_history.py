@@ -1,5 +1,7 @@
 """Tests of `tritonsm history`."""
 
+from typing import Any
+
 import boto3
 import pytest
 
@@ -13,7 +15,7 @@ CALLER = "arn:aws:sts::123456789012:assumed-role/prod-delivery-Deploy/GitHubActi
 START = "2026-11-22T03:00:00.000+00:00"
 
 
-def event(action: str, versions: dict[str, str], **fields: str) -> Event:
+def event(action: str, versions: dict[str, str], **fields: Any) -> Event:
     """Return an event of the stage prod."""
     return Event(stage="prod", action=action, who=CALLER, versions=versions, begun=START, **fields)
 

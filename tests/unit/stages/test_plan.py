@@ -69,13 +69,6 @@ def test_other_python_version_has_its_own_prefix() -> None:
         plan(python="three")
 
 
-def test_target_model_only_for_multi_model_hosting() -> None:
-    entry = only_model(plan()).catalog
-    assert (entry.endpoint, entry.model) == ("dev-text", "minilm")
-    assert entry.target_model == f"minilm-{entry.version}.tar.gz"
-    assert only_model(plan(hosting="single-model")).catalog.target_model is None
-
-
 def test_unknown_models_are_errors_at_their_keys() -> None:
     raised = problems(models=["minilm", "mimilm", "resnet"])
     assert list(raised) == [("endpoints", "text", "models", number) for number in (1, 2)]
