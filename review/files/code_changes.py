@@ -589,10 +589,11 @@ class _Joined(ast.NodeTransformer):
 
 
 def _replace_first_read(statement: ast.AST, name: str, value: ast.expr) -> bool:
-    """Replace a name in a statement if nothing of it that has an effect runs before; else false."""
+    """Replace a name in a statement if nothing runs before it that `value` could change."""
+    has_calls = any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(value))
 
     def replace(node: ast.AST) -> bool | None:
-        """Return whether the name is replaced, None if something with an effect comes first."""
+        """Return whether the name is replaced, None if something else comes first."""
         for field, child in ast.iter_fields(node):
             if field in ("targets", "target"):
                 continue  # which are evaluated last
@@ -607,6 +608,9 @@ def _replace_first_read(statement: ast.AST, name: str, value: ast.expr) -> bool:
                     return None
                 if isinstance(part, ast.AST) and (outcome := replace(part)) is not False:
                     return outcome
+                is_state = isinstance(part, ast.Attribute | ast.Subscript) and field != "func"
+                if is_state and has_calls:
+                    return None
         return None if isinstance(node, ast.Call | ast.Await) else False
 
     is_simple = isinstance(statement, ast.Assign | ast.Expr | ast.Return | ast.If | ast.For)

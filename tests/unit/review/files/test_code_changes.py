@@ -104,6 +104,26 @@ def test_effect_is_not_taken_for_a_comment(edits: tuple[str, ...]) -> None:
     assert not {NO_EFFECT, RENAMED} & {*texts}
 
 
+@pytest.mark.parametrize(
+    ("steps", "joined", "is_same"),
+    [
+        ("a = load(x)\n return store(a)", "return store(load(x))", True),
+        ("a = load(x)\n b = a * 2\n return b / 3", "return load(x) * 2 / 3", True),
+        ("a = load(x)\n if a:\n  return 1", "if load(x):\n  return 1", True),
+        ("a = load(x)\n return store(x) + a", "return store(x) + load(x)", False),
+        ("a = load(x)\n return x.size + a", "return x.size + load(x)", False),
+        ("a = load(x)\n return [b for b in x if a]", "return [b for b in x if load(x)]", False),
+        ("a = load(x)\n return x or a", "return x or load(x)", False),
+        ("global a\n a = load(x)\n return a", "global a\n return load(x)", False),
+    ],
+)
+def test_variable_that_only_the_next_statement_reads(
+    steps: str, joined: str, *, is_same: bool
+) -> None:
+    before, after = (f"def main(x):\n {body}\n".encode() for body in (steps, joined))
+    assert (CodeChanges(before, after).texts(500) == [RENAMED]) is is_same
+
+
 def test_deep_code_is_not_compared() -> None:
     nested = f"{CODE}\nx = {'-' * 500}1\n"
     assert "nested too deeply" in review(nested).code[0]
