@@ -28,7 +28,7 @@ from release.templates import templates
 
 DEPLOYERS = ("delivery", "preflight", "report", "status")
 """The principals of the ledger whose permissions a person who deploys needs."""
-FEATURES = (None, "inference components", "preflight")
+FEATURES = (None, "inference components", "preflight", "promotion")
 MAX_POLICY = 6144
 """Characters of a managed policy, without white space (IAM user guide, reference_iam-quotas)."""
 CFN_LINT = Path(cfnlint.__file__).parent / "data"
@@ -79,7 +79,8 @@ def run(options: argparse.Namespace) -> int:
             for resource in template["Resources"].values()
         }
         qualifier = qualifier_of(next(iter(required_bootstraps(Path(assembly)))))
-    policies = {"deployer": deployer_policy(stage, file.region, account, qualifier)}
+    deployer = deployer_policy(stage, file.region, account, qualifier, file.existing)
+    policies = {"deployer": deployer}
     iam = f"arn:{platform_facts.region(file.region).partition}:iam::{account}:"
     execution = execution_policies(types, stage, iam=iam, existing=file.existing)
     for number, policy in enumerate(execution, start=1):
@@ -93,8 +94,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def deployer_policy(stage: str, region: str, account: str, qualifier: str) -> dict[str, Any]:
-    """Return the policy of the ledger's deployers, with one statement for the same resources."""
+def deployer_policy(
+    stage: str, region: str, account: str, qualifier: str, existing: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the policy of the ledger's deployers, with one statement for the same resources.
+
+    `existing` is of the stage's file. The source of a promotion can be each stage of the account.
+    """
     names: dict[str, str] = defaultdict(
         lambda: "*",
         stage=stage,
@@ -105,9 +111,13 @@ def deployer_policy(stage: str, region: str, account: str, qualifier: str) -> di
         suffix=platform_facts.region(region).dns_suffix,
     )
     names |= {name: named.arn.format_map(names) for name, named in NAMED_RESOURCES.items()}
+    features = {*FEATURES}
+    if key := existing.get("kms_key_arn"):
+        names["model_key"] = key
+        features.add("existing key")
     statements: dict[str, set[str]] = defaultdict(set)
     for row in (row for each in principals() if each.name in DEPLOYERS for row in each.rows):
-        if row.feature in FEATURES:
+        if row.feature in features:
             resources = sorted({resource.format_map(names) for resource in row.resources})
             condition = json.loads(_filled(json.dumps(row.condition), names))
             rest = {"Resource": resources, **({"Condition": condition} if condition else {})}

@@ -5,21 +5,25 @@ import re
 from pathlib import Path
 from typing import Any
 
+from markdown_it import MarkdownIt
+
 project = "Triton on SageMaker"
 extensions = ["autoapi.extension", "myst_parser", "sphinxcontrib.mermaid"]
 exclude_patterns = ["examples", "requirements.txt"]
 html_theme = "furo"
 html_title = project
 
-# The pages have no owners (CODEOWNERS): they can insert neither HTML nor files of the machine, also
-# not by the directives that docutils.conf refuses.
-myst_disable_syntax = ["html_block", "html_inline"]
+# The pages have no owners (CODEOWNERS): they have CommonMark and tables without HTML, so that
+# `refuse_insertions` reads the same as MyST.
+myst_disable_syntax = [
+    *("html_block", "html_inline"),
+    *("front_matter", "myst_block_break", "myst_line_comment", "myst_role", "myst_target"),
+    *("footnote_def", "footnote_ref"),
+]
 COMMENT = re.compile(r"^<!-- .* -->$", re.MULTILINE)
 
-myst_enable_extensions = ["linkify"]
 myst_fence_as_directive = ["mermaid"]
 myst_heading_anchors = 4
-myst_linkify_fuzzy_links = False
 
 default_role = "code"  # docstrings have single backticks
 autoapi_dirs = [
@@ -53,6 +57,17 @@ for _name in OTHER_PAGES:
 REPOSITORY = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/tree/{GITHUB_SHA}"
 """Where files of the repository are shown; the variables are those of GitHub's workflows."""
 LINK = re.compile(r"(!?)\[([^]]*)\]\((?!https?:)([^)#\s]+)((?:#[^)]*)?)\)")
+
+FENCES = {
+    "{toctree}": re.compile(r"(:caption: [\w ]+\n)?:hidden:\n\n([\w/-]+\n)+"),
+    "mermaid": re.compile(r"\s*[^\s:-].*", re.DOTALL),  # without options: captions can have images
+}
+"""The directives of pages, with their content."""
+ADDRESSES = {
+    "image": ("src", re.compile(r"images/[\w-]+\.\w+")),
+    "link_open": ("href", re.compile(r"(https?:|mailto:).*|([\w/-]+\.md)?(#.*)?")),
+}
+"""The attribute of a token that has an address, and its form after `rewrite_links`."""
 
 
 def skip_private_module(
@@ -88,6 +103,30 @@ def rewrite_links(app: Any, page: str, source: list[str]) -> None:
         return f"[{text}]({address}/{file.relative_to(root.parent)}{anchor})"
 
     source[0] = LINK.sub(rewritten, COMMENT.sub("", source[0]))
+    if page not in OTHER_PAGES and not page.startswith(f"{autoapi_root}/"):
+        refuse_insertions(page, source[0])
+
+
+def refuse_insertions(page: str, text: str) -> None:
+    """Raise an error for a page that could run code, or publish scripts or files of the machine."""
+    if text.startswith("---"):
+        raise ValueError(f"docs/{page}.md:1: front matter replaces settings of conf.py: remove it")
+    parser = MarkdownIt("commonmark").enable("table").disable(myst_disable_syntax, True)
+    parser.validateLink = lambda _: True  # type: ignore[method-assign]
+    for block in parser.parse(text):
+        place = f"docs/{page}.md:{block.map[0] + 1 if block.map else 1}"
+        for token in (block, *(block.children or ())):
+            words = token.info.split() if token.type == "fence" else []
+            if words and (words[0] in FENCES or words[0].startswith("{")):
+                content = FENCES.get(" ".join(words))
+                if not content or not content.fullmatch(token.content):
+                    raise ValueError(f"{place}: {token.info}: a directive: remove it")
+            attribute, form = ADDRESSES.get(token.type, ("", None))
+            address = str(token.attrGet(attribute))
+            if form and not form.fullmatch(address):
+                raise ValueError(
+                    f"{place}: {address}: not an image of docs/images, a page or https:"
+                )
 
 
 def _page(file: Path, root: Path) -> str | None:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from local_sagemaker import lifecycle, settings
 from local_sagemaker.environment import client_environment
-from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.errors import LocalSageMakerError, printable
 from local_sagemaker.folder import Folder
 from local_sagemaker.quotas import AccountQuotas, configured_quotas
 
@@ -84,7 +84,7 @@ def _exit_code(run: Callable[[argparse.Namespace], None], options: argparse.Name
     try:
         run(options)
     except LocalSageMakerError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {printable(str(error))}", file=sys.stderr)
         return 1
     return 0
 

@@ -28,3 +28,8 @@ def plain_message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error)
+
+
+def printable(text: str) -> str:
+    """Return a text of a model or a log, with escapes for what a terminal would run or reorder."""
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)

@@ -18,6 +18,9 @@ FORMAT = f"1, ministack {version('ministack')}"
 SAVE_PATH = "/_local_sagemaker/save"
 """Path of ministack's process to which the main process sends its records."""
 
+RECORDS = "hosting", "scaling", "codebuild"
+"""The services of the main process that have records in the file."""
+
 CONFLICT = 409
 """HTTP status of the answer while a stack is changing: nothing is saved."""
 
@@ -32,7 +35,7 @@ class KeptState:
     text: str
     records: dict[str, Any]
     port: int
-    saved_at: float
+    saved_at: datetime
     has_ended: bool
 
     @classmethod
@@ -43,17 +46,20 @@ class KeptState:
             state = json.loads(text)
             if state["format"] != FORMAT:
                 raise _unusable(folder, f"has the format {state['format']}, not {FORMAT}")
-            ended = folder.kept_end.exists()
-            return cls(text, state["records"], int(state["port"]), float(state["saved_at"]), ended)
+            port, saved_at = int(state["port"]), datetime.fromtimestamp(state["saved_at"], UTC)
+            if not 1 <= port <= 65535:
+                raise _unusable(folder, f"is damaged (port {port})")
+            records = {name: state["records"][name] for name in RECORDS}
+            return cls(text, records, port, saved_at, folder.kept_end.exists())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise _unusable(folder, f"is damaged ({type(error).__name__}: {error})") from None
 
     @property
     def message(self) -> str:
         """What is restored, and what is lost."""
-        restored = f"restored the state of {datetime.fromtimestamp(self.saved_at, UTC):%F %T} UTC"
+        restored = f"restored the state of {self.saved_at:%F %T} UTC"
         if self.has_ended:
             return f"{restored}, without metrics and log events"
         return (

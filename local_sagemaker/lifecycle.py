@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.errors import LocalSageMakerError, printable
 from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.kept_state import KeptState
 from local_sagemaker.prerequisites import find_triton
@@ -254,7 +254,8 @@ def _wait_for_endpoints(running: RunningSageMaker, folder: Folder) -> None:
             time.sleep(0.05)
         for each in endpoints + components:
             if each["status"] == "Failed":
-                print(f"warning: {each['name']} is Failed: {each['failure']}", file=sys.stderr)  # noqa: T201
+                reason = printable(each["failure"])
+                print(f"warning: {each['name']} is Failed: {reason}", file=sys.stderr)  # noqa: T201
         return
     raise folder.ended()
 

@@ -7,6 +7,7 @@ allowed to record only some actions.
 """
 
 import json
+import re
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -21,6 +22,8 @@ from platform_facts.rules.bucket_keys import HISTORY
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+NAME = re.compile(r"[\dTZ.]+-[0-9a-f]{8}-[a-z-]+")
+"""The form of `Event.name`. One with a slash could be below a folder that a publisher may write."""
 START_SUFFIX, END_SUFFIX = ".json", ".ended.json"
 DELIVER, ROLLBACK = "deliver", "rollback-stage"
 """The actions of deliveries."""
@@ -203,7 +206,8 @@ def _event(content: bytes) -> Event | None:
         has_zone = datetime.fromisoformat(event.begun).tzinfo is not None
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-    return event if has_zone and all(isinstance(value, str) for value in texts) else None
+    is_valid = has_zone and all(isinstance(value, str) for value in texts)
+    return event if is_valid and NAME.fullmatch(event.name) else None
 
 
 def _warn(text: str) -> None:

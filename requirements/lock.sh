@@ -59,7 +59,7 @@ clients sagemaker-core==2.27.0 > tests/clients/requirements-v3.txt
 } > tests/distribution/requirements.txt
 {
   echo "# What builds the documentation site in \`make docs\`. Made by \`make lock\`."
-  printf '%s\n' furo==2025.12.19 linkify-it-py==2.2.0 matplotlib==3.11.2 myst-parser==5.2.0 sphinx==9.0.4 \
+  printf '%s\n' furo==2025.12.19 matplotlib==3.11.2 myst-parser==5.2.0 sphinx==9.0.4 \
     sphinx-autoapi==3.9.0 sphinxcontrib-mermaid==2.1.1 |
     uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
 } > docs/requirements.txt
@@ -67,7 +67,7 @@ clients sagemaker-core==2.27.0 > tests/clients/requirements-v3.txt
   echo "# What writes the bill of materials of a release in \`make sbom\`. Made by \`make lock\`."
   echo "cyclonedx-bom==7.5.0" | uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
 } > tests/distribution/requirements-sbom.txt
-# Packages of the stand-ins for Triton's backends: the versions that stand there, with hashes.
+# Packages of the local Triton's backends: the versions that stand there, with hashes.
 for lock in local_sagemaker/hosting/backends/*/requirements.txt; do
   hashed=$(grep -oE '^[a-z0-9-]+==[^ ]+' "$lock" | uv pip compile - --quiet --no-header --no-annotate \
     --no-deps --generate-hashes --python-version 3.11)

@@ -22,6 +22,7 @@ RULES = (
         "plan_mismatches",
         "shrunk_protection",
         "changed_limits",
+        "changed_behaviour",
         "lost_logging",
         "reset_instance_counts",
     ),
@@ -61,7 +62,10 @@ class Acknowledgements(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     acknowledged: list[Acknowledgement] = []
-    advisory: list[Annotated[str, AfterValidator(_check_rule)]] = ["reduced_protection"]
+    advisory: list[Annotated[str, AfterValidator(_check_rule)]] = [
+        "changed_behaviour",
+        "reduced_protection",
+    ]
 
     def find(self, key: str, today: date) -> Acknowledgement | None:
         """Return the valid acknowledgement of the danger with a key, None if there is none."""

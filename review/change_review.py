@@ -64,15 +64,8 @@ def review_change(
     with _recorded_gap(gaps, REPOSITORY):
         files = review_files(base, head)
 
-    def with_acknowledgements(dangers: tuple[Danger, ...]) -> tuple[Danger, ...]:
-        return tuple(
-            replace(
-                danger,
-                acknowledgement=acknowledgements.find(danger.key, today),
-                advisory=danger.rule in acknowledgements.advisory,
-            )
-            for danger in dangers
-        )
+    def with_acknowledgements(dangers: Iterable[Danger]) -> tuple[Danger, ...]:
+        return acknowledge(dangers, acknowledgements, today)
 
     report = ChangeReport(
         base=name,
@@ -88,6 +81,20 @@ def review_change(
     )
     masked_report: ChangeReport = masked(report, secrets)
     return masked_report
+
+
+def acknowledge(
+    dangers: Iterable[Danger], acknowledgements: Acknowledgements, today: date
+) -> tuple[Danger, ...]:
+    """Return dangers with their acknowledgement, and whether they are advice."""
+    return tuple(
+        replace(
+            danger,
+            acknowledgement=acknowledgements.find(danger.key, today),
+            advisory=danger.rule in acknowledgements.advisory,
+        )
+        for danger in dangers
+    )
 
 
 def incomplete_report(name: str, reason: str, tree: Checkout) -> ChangeReport:

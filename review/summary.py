@@ -27,12 +27,13 @@ def _danger_clauses(report: ChangeReport) -> Iterator[str]:
     acknowledged_count = sum(group.first.acknowledgement is not None for group in groups)
     advisory_count = sum(group.is_advice for group in groups)
     count = len(groups) - acknowledged_count - advisory_count
-    if count or report.is_complete:
+    if count or (report.is_complete and not advisory_count):
         yield f"{count or 'no'} danger{'' if count == 1 else 's'}"
     if acknowledged_count:
         yield f"{acknowledged_count} acknowledged"
     if advisory_count:
-        yield f"{advisory_count} advisory"
+        noun = "" if count else " danger" if advisory_count == 1 else " dangers"
+        yield f"{advisory_count} advisory{noun}"
 
 
 def _endpoint_clauses(report: ChangeReport) -> Iterator[str]:

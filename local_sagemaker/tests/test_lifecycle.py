@@ -27,7 +27,7 @@ print([name for name in os.environ if name.startswith("AWS_")], flush=True)
 
 
 STATE = b'''{"endpoints": [{
-    "name": "text", "status": "Failed", "failure": "no archive", "variants": []
+    "name": "text", "status": "Failed", "failure": "no \\\\u001b[2J archive", "variants": []
 }]}'''
 
 class Handler(BaseHTTPRequestHandler):
@@ -263,13 +263,21 @@ def test_memory_of_large_blocks_is_freed(
     lifecycle.up(folder)
 
 
+STATE = {
+    "format": FORMAT,
+    "port": 1,
+    "saved_at": 1_800_000_000,
+    "records": {"hosting": {}, "scaling": [], "codebuild": {}},
+}
+"""The state of an ended local SageMaker."""
+
+
 def keep_state(folder: Folder, **changes: object) -> None:
     """Write the state and an object of an ended local SageMaker."""
     folder.kept.mkdir(parents=True)
     folder.objects.mkdir()
     (folder.objects / "key").touch()
-    state = {"format": FORMAT, "port": 1, "saved_at": 1_800_000_000, "records": {}, **changes}
-    folder.kept_state.write_text(json.dumps(state))
+    folder.kept_state.write_text(json.dumps({**STATE, **changes}))
 
 
 @pytest.mark.parametrize("keep", [True, False])
@@ -280,6 +288,9 @@ def keep_state(folder: Folder, **changes: object) -> None:
         ("", "is damaged (JSONDecodeError: "),
         ("[]", "is damaged (TypeError: "),
         (json.dumps({"format": FORMAT}), "is damaged (KeyError: "),
+        (json.dumps({**STATE, "port": 70000}), "is damaged (port 70000)"),
+        (json.dumps({**STATE, "saved_at": 1e300}), "is damaged ("),
+        (json.dumps({**STATE, "records": {}}), "is damaged (KeyError: "),
         ('{"format": "0, ministack 1.0"}', f"has the format 0, ministack 1.0, not {FORMAT}: run "),
     ],
 )
@@ -325,7 +336,7 @@ def test_keep_says_what_is_restored_and_what_is_lost(
     assert "of the last run" not in folder.log.read_text()
     message = capsys.readouterr().err
     assert message.startswith("restored the state of 2027-01-15 08:00:00 UTC, without metrics")
-    assert message.endswith("\nwarning: text is Failed: no archive\n")
+    assert message.endswith("\nwarning: text is Failed: no \\x1b[2J archive\n")
     assert ("was killed, or ended while a stack was changing" in message) is not has_ended
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from local_sagemaker import lifecycle
 from local_sagemaker.__main__ import main
+from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.settings import INSTANCES, SPEED
 from local_sagemaker.tests.support.running import server_process
@@ -34,6 +35,17 @@ def test_env_without_a_running_local_sagemaker_fails(
     assert printed.err == (
         "error: the local SageMaker is not running: run `tritonsm up` or `local-sagemaker up`\n"
     )
+
+
+def test_commands_for_the_terminal_in_a_log_are_escaped(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def up(*_: object, **__: object) -> None:
+        raise LocalSageMakerError("its log ends:\n\x1b[2J \u202e")
+
+    monkeypatch.setattr(lifecycle, "up", up)
+    assert main(["up"]) == 1
+    assert capsys.readouterr().err == "error: its log ends:\n\\x1b[2J \\u202e\n"
 
 
 def test_env_output_is_valid_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,10 @@ import pytest
 from ministack.services.cloudformation import _stacks
 
 from local_sagemaker.folder import Folder
-from local_sagemaker.kept_state import CONFLICT, SAVE_PATH
+from local_sagemaker.kept_state import CONFLICT, RECORDS, SAVE_PATH
 from local_sagemaker.state_file import StateFile
 
+SAVED = dict.fromkeys(RECORDS)
 KEY = "000000000000", "us-east-1", "stage"
 
 
@@ -38,7 +39,7 @@ async def save(folder: Folder, *, query: bytes = b"") -> int:
     sent: list[dict[str, Any]] = []
 
     async def receive() -> Any:
-        return {"type": "http.request", "body": b'{"hosting": {}}'}
+        return {"type": "http.request", "body": json.dumps(SAVED).encode()}
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
@@ -69,7 +70,7 @@ async def test_a_changing_stack_is_not_saved(
 async def test_urls_have_the_new_port(folder: Folder, stack: dict[str, Any]) -> None:
     stack["Other"] = "127.0.0.1:11110"
     assert await save(folder) == 200
-    assert json.loads(folder.kept_state.read_text())["records"] == {"hosting": {}}
+    assert json.loads(folder.kept_state.read_text())["records"] == SAVED
     StateFile(folder, 2222).restore()
     assert _stacks._data[KEY]["URL"] == "http://127.0.0.1:2222/x"
     assert _stacks._data[KEY]["Other"] == "127.0.0.1:11110"

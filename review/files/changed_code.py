@@ -17,7 +17,7 @@ PLACEHOLDER = "@octo-org/"
 """The start of owners that stand for those of your repository: GitHub ignores them."""
 
 DATA = re.compile(
-    r"stages/[^/]+\.yaml|docs/[^/]+\.md"
+    r"stages/[^/]+\.yaml|docs/(?!(?:runbook|start)\.md)[^/]+\.md"  # tests run commands of these two
     r"|models/.+/config\.pbtxt|models/.+/labels\.txt|models/[^/]+/tests/(golden|sizing/[^/]+)\.json"
 )
 """Paths of files that are data, which needs no owner; everything else is code."""

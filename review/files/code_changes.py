@@ -18,6 +18,7 @@ from itertools import chain
 from typing import Any
 
 from review.files.python_code import (
+    LOGGING,
     Literal,
     assigned_names,
     cut,
@@ -41,7 +42,7 @@ from review.values import format_change
 TYPING = re.compile(r"(__future__|collections\.abc|types|typing|typing_extensions)(\.|$)")
 """Modules whose names are mostly for annotations."""
 NO_EFFECT = "only comments, docstrings, annotations or formatting: it behaves as before"
-RENAMED = "only other names of local variables, and comments or annotations: it behaves as before"
+RENAMED = "only other local variables, and comments or annotations: it behaves as before"
 SAME_PARTS = "the same calls, constants, raised errors and imports as before"
 COMMON_CONSTANTS = {repr(value) for value in (None, True, False, 0, 1, -1, "", ())}
 """Literals that most code has; where one changes in a statement, the statement is told."""
@@ -58,6 +59,8 @@ COMMON_CALLS = frozenset(
 """Functions and methods of Python's own types, by which the same is written in other words."""
 MAX_NAMES = 6
 """Maximum names in a list of new calls, constants or functions."""
+MAX_EFFECTS = 400
+"""Maximum characters of the statements by which code can act otherwise."""
 MAX_PAIRS = 1000
 """Maximum comparisons of changed statements of a function; above it, they are paired in order."""
 SIMILAR = 0.5
@@ -68,6 +71,9 @@ _TYPE_NODES = (ast.Attribute, ast.BinOp, ast.BitOr, ast.Constant, ast.List, ast.
                ast.Subscript, ast.Tuple)  # fmt: skip
 _NESTED = ("body", "orelse", "finalbody", "handlers", "cases")
 """Fields with statements in statements."""
+_LATER = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.IfExp,
+          ast.BoolOp, ast.NamedExpr, ast.stmt)  # fmt: skip
+"""Parts that run later, several times or perhaps never."""
 _READING_NAMES = ("dir", "eval", "exec", "locals", "vars")
 """Functions to which the names of local variables matter."""
 _RANKS = {ast.Raise: 0, ast.Assert: 0, ast.If: 1, ast.While: 1, ast.Return: 1, ast.ExceptHandler: 1}
@@ -175,6 +181,25 @@ class CodeChanges:
                 and _canonical(old[name]) != _canonical(new[name])
             )
         }
+
+    def effects(self, *, is_exact: bool) -> list[str]:
+        """Return the texts of a change by which the code can act otherwise.
+
+        Empty if it only writes other logs and messages, or has the same calls, constants, raised
+        errors and imports, and, if `is_exact`, the same operators and named arguments. A new file
+        has none.
+        """
+        if not (self.is_readable and self._old.tree.body):
+            return []
+        statements = [change for change in self.changes if not _is_message(change)]
+        has_other_values = any(change.literals for change in statements)
+        has_same_parts = self._has_same_parts and not (
+            is_exact and self._old.operations != self._new.operations
+        )
+        if not statements or (has_same_parts and not has_other_values):
+            return []
+        unread = sorted(self._old.tensors - self._new.tensors)
+        return [f"no longer reads the tensor {name}" for name in unread] + self.texts(MAX_EFFECTS)
 
     @property
     def warnings(self) -> list[CodeWarning]:
@@ -387,6 +412,26 @@ class _Module:
         return self.called - own - COMMON_CALLS - {""}
 
     @cached_property
+    def operations(self) -> Counter[str]:
+        """Operators and named arguments, each with its literals, by how often they are written."""
+        counts = Counter[str]()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp | ast.keyword):
+                parts = ("..." if isinstance(part, ast.expr) and not is_literal(fold(part, {}))
+                         else ast.dump(part) for part in ast.iter_child_nodes(node))  # fmt: skip
+                counts[f"{getattr(node, 'arg', '')} {' '.join(parts)}"] += 1
+        return counts
+
+    @cached_property
+    def tensors(self) -> set[str]:
+        """Names of the inputs that Triton's Python backend gives to the code."""
+        calls = (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        names = (fold(argument, assigned_names(self.tree)) for call in calls
+                 if last_name(call.func) == "get_input_tensor_by_name"
+                 for argument in call.args[1:2])  # fmt: skip
+        return {name for name in names if isinstance(name, str)}
+
+    @cached_property
     def called(self) -> set[str]:
         """Names of called functions and methods."""
         return {last_name(node.func) for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
@@ -481,12 +526,14 @@ def _copy(tree: ast.AST) -> Any:
 
 
 def _canonical(unit: ast.AST) -> str:
-    """Return a part as text, in which local variables are numbered."""
+    """Return a part as text, without local variables that are read once, the others numbered."""
     if not isinstance(unit, _FUNCTIONS):
         return ast.dump(unit)
-    parts = [*ast.walk(unit)]
-    if any(isinstance(part, ast.ClassDef) or last_name(part) in _READING_NAMES for part in parts):
+    if any(isinstance(part, ast.ClassDef) or last_name(part) in _READING_NAMES
+           for part in ast.walk(unit)):  # fmt: skip
         return ast.dump(unit)
+    renamed = _Joined(unit).visit(_copy(unit))
+    parts = [*ast.walk(renamed)]
     fixed = {part.arg for part in parts if isinstance(part, ast.arg)}
     for part in parts:
         if isinstance(part, ast.Global | ast.Nonlocal):
@@ -496,14 +543,91 @@ def _canonical(unit: ast.AST) -> str:
         name = _stored_name(part)
         if name and name not in fixed:
             numbers.setdefault(name, f"<{len(numbers)}>")
-    renamed = _copy(unit)
-    for part in ast.walk(renamed):
+    for part in parts:
         for field in ("id", "name", "rest"):
             if isinstance(part, ast.Name | ast.ExceptHandler | ast.pattern):
                 name = getattr(part, field, None)
                 if name in numbers:
                     setattr(part, field, numbers[name])
     return ast.dump(renamed)
+
+
+class _Joined(ast.NodeTransformer):
+    """Puts a local variable that only the next statement reads, once, into that statement."""
+
+    def __init__(self, unit: ast.AST) -> None:
+        nodes = [*ast.walk(unit)]
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        self._counts = Counter((node.id, type(node.ctx)) for node in names)
+        self._outer = {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal)
+                       for name in node.names}  # fmt: skip
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        for field in _NESTED:
+            body = getattr(node, field, None)
+            if isinstance(body, list):
+                position = 0
+                while position + 1 < len(body):
+                    if self._is_joined(body[position], body[position + 1]):
+                        del body[position]
+                        position = max(position - 1, 0)
+                    else:
+                        position += 1
+        return node
+
+    def _is_joined(self, first: ast.AST, second: ast.AST) -> bool:
+        """Put the value of `first` into `second`, unless calls would run in another order."""
+        match first:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                self._counts[name, ast.Store] == self._counts[name, ast.Load] == 1
+                and (name, ast.Del) not in self._counts
+                and name not in self._outer
+            ):
+                return _replace_first_read(second, name, value)
+        return False
+
+
+def _replace_first_read(statement: ast.AST, name: str, value: ast.expr) -> bool:
+    """Replace a name in a statement if nothing runs before it that `value` could change."""
+    has_calls = any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(value))
+
+    def replace(node: ast.AST) -> bool | None:
+        """Return whether the name is replaced, None if something else comes first."""
+        for field, child in ast.iter_fields(node):
+            if field in ("targets", "target"):
+                continue  # which are evaluated last
+            for index, part in enumerate(child if isinstance(child, list) else [child]):
+                if isinstance(part, ast.Name) and part.id == name:
+                    if isinstance(child, list):
+                        child[index] = value
+                    else:
+                        setattr(node, field, value)
+                    return True
+                if isinstance(part, _LATER):
+                    return None
+                if isinstance(part, ast.AST) and (outcome := replace(part)) is not False:
+                    return outcome
+                is_state = isinstance(part, ast.Attribute | ast.Subscript) and field != "func"
+                if is_state and has_calls:
+                    return None
+        return None if isinstance(node, ast.Call | ast.Await) else False
+
+    is_simple = isinstance(statement, ast.Assign | ast.Expr | ast.Return | ast.If | ast.For)
+    return is_simple and bool(replace(statement))
+
+
+def _is_message(change: Change) -> bool:
+    """Return whether a statement only writes a log, or a message that changes."""
+    node = change.node
+    call = node.value if isinstance(node, ast.Expr) else node
+    if isinstance(call, ast.Call) and LOGGING.fullmatch(ast.unparse(call.func)):
+        return True
+    sides = [side for side in (change.before, change.after) if side]
+    is_text = all(isinstance(side, ast.JoinedStr)
+                  or (isinstance(side, ast.Constant) and isinstance(side.value, str))
+                  for side in sides)  # fmt: skip
+    return is_text and all(ast.unparse(side).count(" ") > 2 for side in sides)
 
 
 def _stored_name(node: ast.AST) -> str | None:

@@ -57,6 +57,8 @@ SETTINGS: Mapping[str, Callable[[bytes], Any]] = {
 NOT_DEPLOYED = re.compile(r"(.*/)?(tests|docs|tools)/")
 RUNNING = ("delivery/", "endpoint_client/")
 """Folders of code that runs with the stage, and is in no template."""
+LEDGER = "delivery/permissions/"
+"""Folder of the permissions that tests compare with policies; the policies are in templates."""
 JUDGING = (*RUNNING, "model_build/", "models/", "release/", "review/")
 """Folders of code whose checks protect a stage; the effect of other code is in templates."""
 GUARDING = re.compile(
@@ -204,8 +206,24 @@ def _code_findings(
                 dangers.append((falling[0], text))
             elif _is_other_limit(*change.literals):
                 dangers.append(("changed_limits", text))
+    subject = _subject(path, is_function=is_function)
+    is_told = bool(dangers) or not subject
+    effects = [] if is_told else changes.effects(is_exact=path.startswith("models/"))
+    if effects:
+        return [("changed_behaviour", f"{subject} differently: {'; '.join(effects)}")], texts
     longest = MAX_STATEMENTS[is_function or path.startswith(JUDGING)]
     return dangers, [*texts, *changes.texts(longest)]
+
+
+def _subject(path: str, *, is_function: bool) -> str:
+    """Return who can act otherwise after a change of a file, empty for code of other effects."""
+    if path.startswith("models/"):
+        return "the model can answer"
+    if is_function:
+        return "the function in AWS can act"
+    if path.startswith(RUNNING) and not path.startswith(LEDGER):
+        return "deliveries can act" if path.startswith("delivery/") else "clients can act"
+    return ""
 
 
 def _duration(path: str, *, is_function: bool) -> str:

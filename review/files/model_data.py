@@ -51,7 +51,8 @@ CODE_FIELDS = (
 """Fields of a configuration that select what Triton runs, as `ENVIRONMENT` does; nobody owns it
 (Triton's model configuration; python_backend, "Creating Custom Execution Environments")."""
 CODE_PARAMETER = re.compile(r"PATH|LIB|/", re.IGNORECASE)
-"""Parameters such as OpenVINO's `CPU_EXTENSION_PATH`, by name or value."""
+"""Parameters such as OpenVINO's `CPU_EXTENSION_PATH`, by name or value, also those of accelerators,
+such as `trt_extra_plugin_lib_paths` (onnxruntime_backend, README)."""
 FIELDS_OF_NEW_MODELS = {"backend", "platform"}
 """Those that every new model has."""
 
@@ -185,9 +186,11 @@ def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) ->
         texts = f"{difference.key_path} {difference.before} {difference.after}"
         if field in CODE_FIELDS and not (is_new and field in FIELDS_OF_NEW_MODELS):
             yield "selected_code", f"Triton runs other code: {difference}"
-        elif field == "parameters" and model_config.ENVIRONMENT in texts:
+        elif "parameters" not in difference.key_path:
+            continue
+        elif model_config.ENVIRONMENT in texts:
             yield "selected_code", f"Triton runs the programs of this archive: {difference}"
-        elif field == "parameters" and CODE_PARAMETER.search(texts):
+        elif CODE_PARAMETER.search(texts):
             yield "selected_code", f"a parameter can select a library or a file: {difference}"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from review.amounts import unsafe_amount
 from review.commands import command_findings
 from review.files.readers import read_yaml
-from review.values import Unreadable, ValueDifference, as_list, value_differences
+from review.values import Unreadable, ValueDifference, as_list, named, value_differences
 
 FOLDER = ".github/workflows/"
 STRANGERS = {
@@ -46,6 +46,8 @@ _OUTPUT = re.compile(r"\b(needs|steps)\.([\w-]+)\.(?:outputs\.([\w-]+))?")
 _CONSTANTS = re.compile(r"\$\{\{ *(matrix|runner|vars)\.[\w.-]+ *\}\}")
 """Expressions whose values the workflow, the runner and the repository's settings contain."""
 
+AS_BEFORE = "each job has the same triggers, conditions, permissions and steps as before"
+
 Workflow = dict[Any, Any]
 Finding = tuple[str, str]
 """Rule and text."""
@@ -68,8 +70,12 @@ def describe_workflows(
         with suppress(Unreadable):
             findings[path] += _changed_values(base.get(path), head.get(path))
         with suppress(Unreadable):
-            old, new = (_rights(side.get(path, b"{}")) for side in (base, head))
-            findings[path] += [("widened_workflows", text) for text in sorted(new - old)]
+            old, new = ({*_rights(side.get(path, b"{}"))} for side in (base, head))
+            jobs_by_right: dict[str, list[str]] = {}
+            for job, text in sorted(new - old):
+                jobs_by_right.setdefault(text, []).append(job)
+            for text, jobs in jobs_by_right.items():
+                findings[path].append(("widened_workflows", f"{_named_jobs(jobs)}{text}"))
     if not changed:
         return findings
     broken_before = set[tuple[str, str]]()
@@ -85,6 +91,11 @@ def describe_workflows(
     return findings
 
 
+def _named_jobs(names: Sequence[str]) -> str:
+    """Return the start of a sentence about jobs, empty without a name."""
+    return f"the job{'s' * (len(names) > 1)} {named(names)} " if any(names) else ""
+
+
 def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Finding]:
     """Yield each changed value of a workflow.
 
@@ -97,7 +108,15 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
     yield from command_findings(*texts)
     for event in sorted(_events(old) - _events(new)):
         yield "widened_workflows", f"it no longer runs on {event}"
-    for difference in value_differences(_comparable(old), _comparable(new), _is_whole):
+    differences = [*value_differences(_comparable(old), _comparable(new), _is_whole)]
+    if not differences:
+        yield "", AS_BEFORE
+    jobs_by_text: dict[str, list[str]] = {}
+    for difference in differences:
+        if difference.key_path[2:3] == ("permissions",):
+            text = str(difference).partition(f"{difference.key_path[1]}.")[2]
+            jobs_by_text.setdefault(text, []).append(str(difference.key_path[1]))
+            continue
         text = re.sub(r"^True\b", "on", str(difference))
         is_lost_command = _is_lost_command(difference, new)
         if is_lost_command:
@@ -108,6 +127,7 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
         is_lost = is_lost_command or bool(credentials) or _is_lost_guard(difference)
         falling = unsafe_amount(difference.path, difference.before, difference.after)
         yield falling or ("widened_workflows" if is_lost else "", text)
+    yield from (("", f"{_named_jobs(jobs)}{text}") for text, jobs in jobs_by_text.items())
 
 
 def _is_whole(path: str) -> bool:
@@ -116,7 +136,10 @@ def _is_whole(path: str) -> bool:
 
 
 def _comparable(workflow: Workflow) -> Workflow:
-    """Return a workflow with named steps, in any order, and a list of each step's commands."""
+    """Return a workflow with named steps, in any order, and a list of each step's commands.
+
+    Each job has the permissions that it uses, its own or those of the workflow.
+    """
     jobs = {}
     for name, job in _jobs(workflow).items():
         steps: dict[str, Workflow] = {}
@@ -126,8 +149,13 @@ def _comparable(workflow: Workflow) -> Workflow:
             while title in steps:
                 title += "'"
             steps[title] = {**step, "run": command.splitlines()} if command else step
-        jobs[name] = {**job, "steps": steps}
-    return {**workflow, "jobs": jobs}
+        jobs[name] = {**job, "steps": steps, "permissions": _permissions(workflow, job)}
+    return {**workflow, "jobs": jobs, "permissions": None}
+
+
+def _permissions(workflow: Workflow, job: Workflow) -> Any:
+    """Return the permissions of a job, None for the default of the repository."""
+    return job.get("permissions", workflow.get("permissions"))
 
 
 def _is_lost_command(difference: ValueDifference, workflow: Workflow) -> bool:
@@ -166,7 +194,7 @@ def _credentials_of_other_code(difference: ValueDifference, old: Workflow, new: 
 
 
 def _credentials(workflow: Workflow, job: Workflow) -> str:
-    permissions = job.get("permissions", workflow.get("permissions"))
+    permissions = _permissions(workflow, job)
     scopes = permissions if isinstance(permissions, dict) else {}
     names = [f"{scope}: write" for scope, level in scopes.items() if level == "write"]
     names += [f"environment {job['environment']}"] if job.get("environment") else []
@@ -178,30 +206,30 @@ def _actions(job: Workflow) -> str:
     return "\n".join(str(step.get("uses", "")) for step in _steps(job))
 
 
-def _rights(content: bytes) -> set[str]:
-    """Return a sentence for each right of a workflow that is a danger if it is new."""
+def _rights(content: bytes) -> Iterator[tuple[str, str]]:
+    """Yield each right of a job that is a danger if it is new: the job's name, and what it does.
+
+    The name is empty for a right of the workflow.
+    """
     workflow = _read(content)
-    texts = {
-        f"a change of a fork runs it with a token of this repository (on: {event})"
-        for event in _events(workflow) & WITH_TOKEN
-    }
-    jobs = {f"the job {name}": job for name, job in _jobs(workflow).items()}
-    for name, part in {"all jobs": workflow, **jobs}.items():
-        permissions = part.get("permissions")
+    for event in _events(workflow) & WITH_TOKEN:
+        yield "", f"a change of a fork runs it with a token of this repository (on: {event})"
+    for name, job in _jobs(workflow).items():
+        permissions = _permissions(workflow, job)
         scopes = permissions.items() if isinstance(permissions, dict) else [("", permissions)]
         for scope, level in scopes:
             if str(level).startswith("write"):
-                texts.add(f"{name} may write (permissions: {scope or level})")
-        commands = _commands(part)
-        texts |= {f"{name} delivers with {match[0]}" for match in _OVERRIDES.finditer(commands)}
-        environment = part.get("environment")
+                yield name, f"may write (permissions: {scope or level})"
+        commands = _commands(job)
+        for match in _OVERRIDES.finditer(commands):
+            yield name, f"delivers with {match[0]}"
+        environment = job.get("environment")
         if environment and _DELIVER.search(commands):
             title = environment.get("name") if isinstance(environment, dict) else environment
-            texts.add(f"{name} delivers in the environment {title}, whose reviewers approve it")
-        texts |= {f"{name} {text}" for step in _steps(part) for text in _unsafe_step(step)}
-    for name, job in jobs.items():
-        texts |= {f"{name} {text}" for text in _empty_values(workflow, job)}
-    return texts | {*_restored_caches(workflow)}
+            yield name, f"delivers in the environment {title}, whose reviewers approve it"
+        texts = (text for step in _steps(job) for text in _unsafe_step(step))
+        yield from ((name, text) for text in (*texts, *_empty_values(workflow, job)))
+    yield from _restored_caches(workflow)
 
 
 def _empty_values(workflow: Workflow, job: Workflow) -> Iterator[str]:
@@ -236,8 +264,8 @@ def _texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield from _texts(item, f"{path}.{key}".lstrip("."))
 
 
-def _restored_caches(workflow: Workflow) -> Iterator[str]:
-    """Yield the caches of jobs with credentials or a review, which other jobs can write.
+def _restored_caches(workflow: Workflow) -> Iterator[tuple[str, str]]:
+    """Yield jobs with credentials or a review, and the caches that other jobs can write.
 
     Jobs of one branch or pull request share them (GitHub docs, "Restrictions for accessing a
     cache").
@@ -250,8 +278,8 @@ def _restored_caches(workflow: Workflow) -> Iterator[str]:
         for step in _steps(jobs[name]):
             action = str(step.get("uses", "")).partition("@")[0]
             if action.startswith("actions/cache") or (step.get("with") or {}).get("cache"):
-                text = f"the job {name} restores a cache ({action}) that jobs which run the code of"
-                yield f"{text} the change ({writers}) can write: it puts files into the job"
+                text = f"restores a cache ({action}) that jobs which run the code of the change"
+                yield name, f"{text} ({writers}) can write: it puts files into the job"
 
 
 def _unsafe_step(step: Workflow) -> Iterator[str]:

@@ -315,7 +315,7 @@ def assert_actions_exist(statements: list[dict[str, Any]]) -> None:
 
 
 def test_policies_of_deployers_cover_the_stage(stage: str) -> None:
-    policy = deployer_policy(stage, "us-east-1", "*", "acme")
+    policy = deployer_policy(stage, "us-east-1", "*", "acme", {})
     assert len(json.dumps(policy, separators=(",", ":"))) <= MAX_POLICY
     assert "role/cdk-acme-deploy-role-" in json.dumps(policy)
     statements = execution_statements(templates_of(stage), {}) + policy["Statement"]
@@ -326,6 +326,20 @@ def test_policies_of_deployers_cover_the_stage(stage: str) -> None:
     assert allows(statements, "iam:CreateRole", resource=f"{IAM}role/x-models-A")
     assert not allows(statements, "iam:CreateRole", resource=f"{IAM}role/other")
     assert not allows(statements, "iam:PutUserPolicy", resource=f"{IAM}user/x-user")
+
+
+def test_deployers_of_a_stage_with_an_existing_key_read_its_catalog_and_promote() -> None:
+    key = "arn:aws:kms:us-east-1:210987654321:key/x"
+    policy = deployer_policy("x", "us-east-1", "*", "acme", {"kms_key_arn": key})
+    assert len(json.dumps(policy, separators=(",", ":"))) <= MAX_POLICY
+    services = {
+        row["Condition"]["StringEquals"]["kms:ViaService"]
+        for row in policy["Statement"]
+        if key in row["Resource"] and "kms:Decrypt" in row["Action"]
+    }
+    assert services == {"dynamodb.us-east-1.amazonaws.com", "s3.us-east-1.amazonaws.com"}
+    source = "arn:aws:s3:::dev-models-modelsbucket1/list.jsonl"
+    assert allows(policy["Statement"], "s3:GetObject", resource=source)
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,14 @@
 import ast
 import re
 import sys
-from configparser import ConfigParser
 from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 
 import pytest
 import yaml
-from markdown_it import MarkdownIt
 
 import platform_facts
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
@@ -171,16 +171,27 @@ def test_names_in_the_docs_exist_in_the_code() -> None:
         assert names <= code, f"{page.name}: {names - code}"
 
 
-def test_pages_insert_neither_html_nor_files() -> None:
+INSERTIONS = {
+    "front matter": "---\nmyst: {enable_extensions: [substitution], disable_syntax: []}\n---\n",
+    "reStructuredText": "- a\n\n  > ~~~~ {eval-rst}\n  > .. literalinclude:: /etc/passwd\n",
+    "diagram in a file": "```mermaid /etc/passwd\n```\n",
+    "image in a caption": "```mermaid\n\n:caption: ![](/etc/passwd)\n\npie\n```\n",
+    "address in a list of pages": "```{toctree}\n:hidden:\n\nx <javascript://%0aa()>\n```\n",
+    "image of the machine": "![a][b]\n\n[b]: ../../secret.png\n",
+    "image elsewhere": "| a |\n| - |\n| ![a](https://example.com/a.png) |\n",
+    "file of the machine": '[a](/etc/passwd "title")\n',
+    "download": "<path:../../secret>\n",
+    "script": "[a]( javascript:a() )\n",
+}
+
+
+@pytest.mark.parametrize("title", INSERTIONS)
+def test_pages_insert_neither_html_nor_files(title: str) -> None:
     """Nobody has to approve a page (CODEOWNERS), and the site shows it."""
-    syntax = re.search(r"myst_disable_syntax = (.*)", (ROOT / "docs" / "conf.py").read_text())
-    assert syntax
-    parser = MarkdownIt("commonmark").disable(ast.literal_eval(syntax[1]))
-    html = parser.render("<script>a()</script>\n\na <img onerror='a()'>")
-    assert not re.search("<script|<img", html)
-    settings = ConfigParser()
-    settings.read(ROOT / "docs" / "docutils.conf")
-    assert dict(settings["general"]) == {"raw_enabled": "false", "file_insertion_enabled": "false"}
+    settings = run_path(str(ROOT / "docs" / "conf.py"))
+    assert {"html_block", "html_inline", "myst_role"} <= {*settings["myst_disable_syntax"]}
+    with pytest.raises(ValueError, match=r"docs/new.md:\d: "):
+        settings["rewrite_links"](SimpleNamespace(srcdir=ROOT / "docs"), "new", [INSERTIONS[title]])
 
 
 def test_no_file_contains_local_paths_or_package_indexes() -> None:

@@ -145,36 +145,68 @@ def test_no_code_of_a_change_reviews_or_delivers_it() -> None:
             assert len(refs) == 1
 
 
+@pytest.fixture(scope="module")
+def main(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A clone as the job has it, in `head`; name of a commit -> its SHA."""
+    root = tmp_path_factory.mktemp("main")
+
+    def git(*arguments: str) -> str:
+        identity = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+        command = ["git", "-C", str(root / "head"), *identity, *arguments]
+        return subprocess.check_output(command, text=True).strip()
+
+    subprocess.run(["git", "init", "-qb", "main", root / "head"], check=True)
+    commits = {"root": str(root)}
+    for name in ("first", "second", "merged", "merge", "foreign"):
+        if name in ("merged", "foreign"):
+            git("checkout", "-qb", name)
+        if name == "merge":
+            git("checkout", "-q", "main")
+            git("merge", "-q", "--no-ff", "--no-edit", "merged")
+        else:
+            git("commit", "-q", "--allow-empty", "-m", name)
+        commits[name] = git("rev-parse", "HEAD")
+    git("checkout", "-q", "main")
+    return commits
+
+
 @pytest.mark.parametrize(
-    ("last_success", "first_base", "base"),
+    ("successes", "first_base", "base"),
     [
-        ("a" * 40, "b" * 40, "a" * 40),
-        ("", "b" * 40, "b" * 40),
-        ("", "", None),  # actions/checkout would take the change itself
-        ("", "main", None),
+        (["second", "first"], "first", "second"),
+        (["foreign", "merged", "first"], "", "first"),  # which a tag `main` can name
+        ([], "second", "second"),
+        (["foreign"], "first", "first"),
+        ([], "", None),  # actions/checkout would take the change itself
+        ([], "main", None),
     ],
 )
-def test_base_of_a_delivery_is_the_last_commit_that_was_delivered(
-    tmp_path: Path, last_success: str, first_base: str, base: str | None
+def test_base_of_a_delivery_is_the_last_commit_of_main_that_was_delivered(
+    tmp_path: Path, main: dict[str, str], successes: list[str], first_base: str, base: str | None
 ) -> None:
     """Not the previous push: its review may have failed, and its changes are not delivered yet."""
     job = deploy()["review"]
     (step,) = (step for step in job["steps"] if step.get("id") == "base")
     assert job["outputs"] == {"base": "${{ steps.base.outputs.commit }}"}
     assert step["env"]["FIRST_BASE"] == "${{ vars.FIRST_BASE }}"
-    options = "--workflow deploy.yml --event push --branch main --status success --limit 1 "
+    assert job["steps"][0]["with"] | {"path": "head", "fetch-depth": 0} == job["steps"][0]["with"]
+    options = "--workflow deploy.yml --event push --branch main --status success --limit 100 "
+    lines = "\n".join(main[name] for name in successes)
     (tmp_path / "gh").write_text(
-        f'#!/bin/sh\ncase "$*" in "run list --repo o/r {options}"*) echo "{last_success}";; esac'
+        f'#!/bin/sh\ncase "$*" in "run list --repo o/r {options}"*) echo "{lines}";; esac'
     )
     (tmp_path / "gh").chmod(0o755)
-    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_REPOSITORY": "o/r"}
-    variables |= {"GITHUB_OUTPUT": str(tmp_path / "output"), "FIRST_BASE": first_base}
-    finished = subprocess.run(
-        ["bash", "-e", "-c", step["run"]], env=variables, check=False, capture_output=True
-    )
-    assert finished.returncode == (0 if base else 1)
     output = tmp_path / "output"
-    assert (output.read_text() if output.exists() else None) == (base and f"commit={base}\n")
+    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_REPOSITORY": "o/r"}
+    variables |= {"GITHUB_OUTPUT": str(output), "RUNNER_TEMP": str(tmp_path)}
+    variables["FIRST_BASE"] = main.get(first_base, first_base)
+    finished = subprocess.run(
+        ["bash", "-e", "-c", step["run"]],
+        cwd=main["root"], env=variables, check=False, capture_output=True,
+    )  # fmt: skip
+    assert finished.returncode == (0 if base else 1)
+    commit = output.read_text() if output.exists() else None
+    assert commit == (base and f"commit={main[base]}\n")
 
 
 def test_workflows_keep_the_invariants() -> None:

@@ -51,8 +51,13 @@ def move() -> EndpointMove:
             "version 0123456789ab of bert-0 was published by hand; deliveries do not build or copy "
             "it",
         ),
+        (
+            f"x/{PUBLISHED}",
+            {f"{OLD}x/{PUBLISHED}": MANIFEST},
+            "version 0123456789ab of bert-0 was published by hand",
+        ),
     ],
-    ids=["missing archive", "missing source", "published archive"],
+    ids=["missing archive", "missing source", "published archive", "published in a folder"],
 )
 def test_archive_that_cannot_be_built_is_an_error(
     archive: str, manifests: dict[str, Any], reason: str, move: EndpointMove, bucket: FakeBucket
@@ -60,5 +65,5 @@ def test_archive_that_cannot_be_built_is_an_error(
     bucket.manifests = manifests
     if archive == BERT:
         bucket.keys.clear()
-    with pytest.raises(NotDelivered, match=f"{NEW}{archive}: {reason}. prod-text cannot move"):
+    with pytest.raises(NotDelivered, match=f"{NEW}{archive}: {reason}.*prod-text cannot move"):
         move.item(NEW + archive, archive, {}, cast(ArchiveBucket, bucket))

@@ -1,7 +1,7 @@
 """Events of a stage: written once, and ignored if they are invalid."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -53,16 +53,14 @@ def put(s3: FakeS3, key: str, content: object) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        9999,
         ["no", "event"],
         {"stage": "prod"},
-        {"begun": 9999},
         {"begun": "once"},
         {"begun": "2026-11-22T03:00:00"},
         {"versions": ["a"]},
         {"versions": {"a": 1}},
-        {"who": None},
         {"commit": ["a"]},
+        {"who": None},
         {"more": "x"},
     ],
     ids=str,
@@ -80,6 +78,14 @@ def test_invalid_object_is_ignored_with_a_warning(
         "! s3://bucket/history/99991231T000000.000000Z-0-x.json is not an event of this stage: "
         "ignored\n"
     )
+
+
+@pytest.mark.parametrize("name", [{"number": "x/published/y"}, {"action": "x/published/y-deliver"}])
+def test_event_below_another_folder_is_ignored(name: dict[str, Any]) -> None:
+    """A publisher, who may write below folders of this name, would forge a delivery."""
+    s3 = FakeS3()
+    stage_record.write(s3.client, "bucket", replace(event(), **name))
+    assert list(stage_record.read(s3.client, "bucket", actions=["deliver"])) == []
 
 
 def test_end_of_another_event_is_ignored(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from model_build.formats.dali.definition import decode_on_gpu, parse
+from model_build.formats.dali.definition import Pipeline, decode_on_gpu, parse, read_pipeline
 
 HERE = Path(__file__).parent
 CPU = (HERE / "cpu-2.4.0.dali").read_bytes()
@@ -60,6 +62,25 @@ def test_operators_independent_of_decoders_stay_on_the_cpu() -> None:
     devices = {"source": "cpu", "decode": "mixed", "independent": "cpu", "dependent": "gpu"}
     assert _devices(content) == devices
     assert parse(content).pipe_outputs[0].device == "cpu"
+
+
+def test_only_external_sources_are_inputs(tmp_path: Path) -> None:
+    second = {"name": "ExternalSource", "inst_name": "second"}
+    path = tmp_path / "model.dali"
+    path.write_bytes(_pipeline(SOURCE, DECODE, second, output="picture"))
+    assert read_pipeline(path) == Pipeline(inputs=["source", "second"], outputs=["picture"])
+
+
+@given(st.binary(max_size=64), st.integers(0, 892))
+def test_arbitrary_bytes_do_not_crash(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, offset: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.dali"
+    head, tail = CPU[:offset], CPU[offset:]
+    for damaged in (content, head + content, head + content + tail):
+        path.write_bytes(damaged)
+        pipeline = read_pipeline(path)
+        assert pipeline is None or pipeline.outputs
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ CODE = {
     "cron that never fires": (".github/workflows/drift.yml", "on: {}\njobs: {}\n", ".github"),
     "settings of pip": (".config/pip.conf", "[global]", ".config"),
     "owners": ("docs/CODEOWNERS", "* @mallory", "docs"),
+    "commands that tests run": ("docs/runbook.md", "```console\n$ evil\n```\n", "docs"),
 }
 
 
@@ -132,6 +133,9 @@ SELECTED_CODE = {
     "repository agent": 'model_repository_agents { agents { name: "checksum" } }',
     "runtime": 'runtime: "libtriton_evil.so"',
     "operators": 'model_operations { op_library_filename: "libevil.so" }',
+    "plugin of an accelerator": """optimization { execution_accelerators {
+        gpu_execution_accelerator [ { name: "tensorrt"
+          parameters { key: "trt_extra_plugin_lib_paths" value: "labels.txt" } } ] } }""",
     "extension": 'parameters { key: "CPU_EXTENSION_PATH" value { string_value: "x.so" } }',
     "path": 'parameters { key: "vocabulary" value { string_value: "/opt/ml/evil" } }',
 }

@@ -64,6 +64,8 @@ def edited(*edits: str) -> str:
         (("def _rows(table)", "def _rows(table: str) -> list[int]"), NO_EFFECT),
         (("import boto3\n", "import boto3\nfrom typing import Any\n"), NO_EFFECT),
         (("pages", "listing", "for page in", "for page  in"), RENAMED),
+        (("    pages = boto3", "    client = boto3",
+          '("dynamodb").get', '("dynamodb")\n    pages = client.get'), RENAMED),
         (("def _client", "def _aws"), "_client is renamed _aws"),
         (("> LIMIT", ">= LIMIT"), "handle: parcels: row['weight'] > LIMIT -> row['weight'] >="),
         (('"sns"', '"sqs"'), "_publish: boto3.client: 'sns' -> 'sqs'"),
@@ -74,8 +76,9 @@ def edited(*edits: str) -> str:
 def test_statements_of_a_change(edits: tuple[str, ...], text: str) -> None:
     after = edited(*edits)
     assert text in "; ".join(CodeChanges(CODE.encode(), after.encode()).texts(500))
-    (line,) = review(after).code
-    assert f"{PATH}: " in line
+    result = review(after)
+    messages = [danger.message for danger in result.dangers]
+    assert any(f"{PATH}: " in line for line in (*result.code, *messages))
 
 
 @pytest.mark.parametrize(
@@ -99,6 +102,26 @@ def test_effect_is_not_taken_for_a_comment(edits: tuple[str, ...]) -> None:
     texts = CodeChanges(CODE.encode(), edited(*edits).encode()).texts(500)
     assert texts
     assert not {NO_EFFECT, RENAMED} & {*texts}
+
+
+@pytest.mark.parametrize(
+    ("steps", "joined", "is_same"),
+    [
+        ("a = load(x)\n return store(a)", "return store(load(x))", True),
+        ("a = load(x)\n b = a * 2\n return b / 3", "return load(x) * 2 / 3", True),
+        ("a = load(x)\n if a:\n  return 1", "if load(x):\n  return 1", True),
+        ("a = load(x)\n return store(x) + a", "return store(x) + load(x)", False),
+        ("a = load(x)\n return x.size + a", "return x.size + load(x)", False),
+        ("a = load(x)\n return [b for b in x if a]", "return [b for b in x if load(x)]", False),
+        ("a = load(x)\n return x or a", "return x or load(x)", False),
+        ("global a\n a = load(x)\n return a", "global a\n return load(x)", False),
+    ],
+)
+def test_variable_that_only_the_next_statement_reads(
+    steps: str, joined: str, *, is_same: bool
+) -> None:
+    before, after = (f"def main(x):\n {body}\n".encode() for body in (steps, joined))
+    assert (CodeChanges(before, after).texts(500) == [RENAMED]) is is_same
 
 
 def test_deep_code_is_not_compared() -> None:
@@ -204,9 +227,64 @@ def test_check_that_refuses_as_much(edits: tuple[str, ...]) -> None:
 )  # fmt: skip
 def test_other_condition_in_guarding_code(edits: tuple[str, ...], text: str) -> None:
     after = edited(*edits)
-    dangers = review(after).dangers
+    messages = [
+        [danger.message for danger in review(after, path).dangers
+         if danger.rule == "weakened_checks"]
+        for path in (PATH, "delivery/steps.py")
+    ]  # fmt: skip
+    assert [text in message for message in messages[0]] == ([True] if text else [])
+    assert messages[1] == []
+
+
+POOLING = """import numpy as np
+import triton_python_backend_utils as pb_utils
+
+def respond(request):
+    scores = pb_utils.get_input_tensor_by_name(request, "SCORES").as_numpy()
+    mask = pb_utils.get_input_tensor_by_name(request, "MASK").as_numpy()
+    total = (scores * mask).sum(axis=1)
+    return pb_utils.Tensor("MEAN", total / np.maximum(mask.sum(axis=1), 1e-9))
+"""
+
+
+@pytest.mark.parametrize(
+    ("edits", "text"),
+    [
+        (("total / np.maximum(mask.sum(axis=1), 1e-9)", "scores.mean(axis=1)",
+          "    mask = pb_utils.get_input_tensor_by_name(request, \"MASK\").as_numpy()\n", "",
+          "    total = (scores * mask).sum(axis=1)\n", ""),
+         "the model can answer differently: no longer reads the tensor MASK; respond: "),
+        (("sum(axis=1)\n", "sum(axis=2)\n"), "respond: axis: 1 -> 2"),
+        (("scores * mask", "scores / mask"), "scores * mask -> scores / mask"),
+        (("total / np", "1e-9 / np", "1), 1e-9", "1), total"), "1e-09"),
+        (("total", "weighted"), ""),
+        (("    total = (scores * mask).sum(axis=1)\n", "",
+          "total /", "(scores * mask).sum(axis=1) /"), ""),
+        (("    total =", "    pb_utils.Logger.log_info('another request')\n    total ="), ""),
+    ],
+)  # fmt: skip
+def test_model_that_can_answer_differently(edits: tuple[str, ...], text: str) -> None:
+    after = POOLING
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        assert old in after
+        after = after.replace(old, new)
+    path = "models/scores/pooling/1/model.py"
+    owners = {".github/CODEOWNERS": b"* @acme/ml"}
+    before, head = ({**owners, path: side.encode()} for side in (POOLING, after))
+    dangers = compare_files(before, head).dangers
     assert [text in danger.message for danger in dangers] == ([True] if text else [])
-    assert review(after, "delivery/steps.py").dangers == ()
+    assert [danger.rule for danger in dangers] == (["changed_behaviour"] if text else [])
+
+
+def test_function_that_can_act_differently() -> None:
+    after = edited('"sns"', '"sqs"')
+    (danger,) = review(after).dangers
+    assert danger.message == (
+        f"{PATH}: the function in AWS can act differently: _publish: boto3.client: 'sns' -> 'sqs'"
+    )
+    assert review(after, "stacks/catalog.py").dangers == ()
+    (danger,) = review(after, "delivery/steps.py").dangers
+    assert "deliveries can act differently" in danger.message
 
 
 def test_answer_that_depends_on_another_condition() -> None:

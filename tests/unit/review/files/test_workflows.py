@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from review.files.file_review import compare_files
-from review.files.workflows import FOLDER
+from review.files.readers import read_yaml
+from review.files.workflows import AS_BEFORE, FOLDER
 
 ROOT = Path(__file__).parents[4]
 FILES = {
@@ -84,7 +85,8 @@ def dangers(path: str, content: str | None) -> list[str]:
          "the job lint runs make with values in its environment"),
         (PULL_REQUEST, "  pull_request:\n", "  pull_request:\n  pull_request_target:\n",
          "a change of a fork runs it with a token"),
-        (PULL_REQUEST, "  contents: read\n", "  contents: write\n", "all jobs may write"),
+        (PULL_REQUEST, "  contents: read\n", "  contents: write\n",
+         "the jobs build, distribution, lint and 2 more may write (permissions: contents)"),
         (DEPLOY, "credentials@99214aa6889fcddfa57764031d71add364327e59", "credentials@main",
          "runs aws-actions/configure-aws-credentials@main, which is not pinned by a commit"),
         (DEPLOY, "      - run: make install-cdk\n",
@@ -173,3 +175,20 @@ def test_other_settings_are_told_with_both_values() -> None:
     assert compare_files(base, head).notes == (
         ".github: dependabot.yml: schedule.interval: weekly -> monthly",
     )
+
+
+def test_permissions_that_each_job_gets_itself_are_no_change() -> None:
+    content = FILES[RELEASE].decode()
+    permissions = "permissions:\n  contents: read\n\n"
+    assert permissions in content
+    jobs = read_yaml(content.encode())["jobs"]
+    moved = content.replace(permissions, "", 1)
+    for name, job in jobs.items():
+        if "permissions" not in job:
+            line = f"  {name}:\n"
+            moved = moved.replace(line, f"{line}    permissions:\n      contents: read\n", 1)
+    owners = {".github/CODEOWNERS": b"* @acme/ml"}
+    before, after = ({**FILES, **owners, RELEASE: side.encode()} for side in (content, moved))
+    review = compare_files(before, after)
+    assert review.dangers == ()
+    assert review.notes == (f".github: workflows/release.yml: {AS_BEFORE}",)
