@@ -69,8 +69,6 @@ def config_for(
     writers = {".onnx": _onnx, ".pt": _torchscript, ".json": _trees, ".txt": _trees}
     if not path.is_file():
         raise BuildError(f"{path}: no such file: write the path of {FORMATS}")
-    if path.is_symlink():
-        raise BuildError(f"{path}: is a link: write the path of a file")
     if advice := _OTHER_FILES.get(path.suffix):
         raise BuildError(f"{path}: {advice}")
     if path.suffix not in writers:
@@ -89,8 +87,10 @@ def external_files(path: Path) -> list[Path]:
     names = {ExternalDataInfo(tensor).location for tensor in tensors if uses_external_data(tensor)}
     files = [path.parent / name for name in sorted(names)]
     for file in files:
-        if file.parent != path.parent or file.is_symlink() or not file.is_file():
+        if file.parent != path.parent or not file.is_file():
             raise BuildError(f"{path}: its weights are in {file}: copy this file beside it")
+        if file.is_symlink():  # a downloaded model may name a secret as its weights
+            raise BuildError(f"{path}: its weights are a link, {file}: copy both files: cp -L")
     return files
 
 

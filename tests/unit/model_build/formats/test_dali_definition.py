@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf import text_format
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model_build import model_config
 from model_build.formats.dali.definition import Pipeline, decode_on_gpu, parse, read_pipeline
 
 HERE = Path(__file__).parent
 CPU = (HERE / "cpu-2.4.0.dali").read_bytes()
+INCEPTION = HERE.parents[3] / "models" / "inception"
 MIXED = (HERE / "mixed-2.4.0.dali").read_bytes()
 
 
@@ -90,3 +93,14 @@ def test_every_image_decoder_becomes_mixed(name: str) -> None:
     content = decode_on_gpu(_pipeline(SOURCE, {**DECODE, "name": name}, output="picture"))
     assert _devices(content)["decode"] == "mixed"
     assert parse(content).pipe_outputs[0].device == "gpu"
+
+
+def test_inception_has_image_format_and_threads_of_the_article() -> None:
+    classifier, dali = (
+        model_config.parse((INCEPTION / name / "config.pbtxt").read_text())
+        for name in ("classifier", "dali")
+    )
+    (pixels,), (picture,) = classifier.input, dali.output
+    assert text_format.MessageToString(pixels).count("format: FORMAT_NHWC") == 1
+    assert list(pixels.dims) == list(picture.dims) == [299, 299, 3]
+    assert dali.parameters["num_threads"].string_value == "4"

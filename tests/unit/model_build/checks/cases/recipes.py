@@ -87,6 +87,13 @@ CASES = [
               "# FIELDS": 'parameters { key: "max_seq_len" value { string_value: "8" } }'}},
          "twice/config.pbtxt:5:1: warning: max_seq_len is 8, and the engine of this archive takes "
          "lengths up to 4: [engine_lengths]"),
+    # engine_batches
+    case("preferred batch for which no engine is tuned", RECIPE,
+         {**_tensorrt_changes("{ x: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
+          "twice/config.pbtxt": {'"onnxruntime"': '"tensorrt"',
+            "# FIELDS": "dynamic_batching { preferred_batch_size: [ 4, 8 ] }"}},
+         "twice/config.pbtxt:5:47: warning: preferred batch size 8: the engine of "
+         "twice/1/model.plan is tuned for batches of 4: [engine_batches]"),
     # engine_profiles
     case("profile with other inputs", RECIPE,
          _tensorrt_changes("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
