@@ -33,7 +33,7 @@ from plan.archives import ArchiveBucket
 from plan.catalog import Catalog
 from plan.deployed import stack_name, stack_outputs
 from plan.document import EndpointSettings
-from platform_facts.rules.bucket_keys import LISTS, PUBLISHED, source_key
+from platform_facts.rules.bucket_keys import LISTS, source_key
 from platform_facts.rules.builds import BuildItem
 from platform_facts.rules.catalog import list_text
 
@@ -206,7 +206,7 @@ class EndpointMove:
         """
         name = archive.removesuffix(".tar.gz").rpartition("/")[2]
         model, _, version = name.rpartition("-")
-        if archive.startswith(PUBLISHED):
+        if "/" in archive:  # also below other folders, which a catalog entry can name
             reason = f"version {version} of {model} was published by hand; deliveries do not "
             raise self._error(key, model, f"{reason}build or copy it")
         keys = self._keys(archive)

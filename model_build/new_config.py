@@ -86,8 +86,11 @@ def external_files(path: Path) -> list[Path]:
     tensors = onnx.load(path, load_external_data=False).graph.initializer
     names = {ExternalDataInfo(tensor).location for tensor in tensors if uses_external_data(tensor)}
     files = [path.parent / name for name in sorted(names)]
-    if missing := [file for file in files if file.parent != path.parent or not file.is_file()]:
-        raise BuildError(f"{path}: its weights are in {missing[0]}: copy this file beside it")
+    for file in files:
+        if file.parent != path.parent or not file.is_file():
+            raise BuildError(f"{path}: its weights are in {file}: copy this file beside it")
+        if file.is_symlink():  # a downloaded model may name a secret as its weights
+            raise BuildError(f"{path}: its weights are a link, {file}: copy both files: cp -L")
     return files
 
 

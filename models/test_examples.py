@@ -128,7 +128,8 @@ def test_notebook_ends_with_an_answer() -> None:
         RoleName="notebook",
         AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}),
     )
-    sagemaker = boto3.client("sagemaker")
+    region = "eu-west-1"
+    sagemaker = boto3.client("sagemaker", region_name=region)
     before = {model["ModelName"] for model in sagemaker.list_models()["Models"]}
     notebook = json.loads((ROOT / "docs" / "examples" / "pytorch_module.ipynb").read_text())
     cells = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -137,7 +138,11 @@ def test_notebook_ends_with_an_answer() -> None:
         "-c",
         "\n".join("".join(cell) for cell in cells),
         cwd=ROOT / "docs" / "examples",
-        env={**os.environ, "SAGEMAKER_ROLE": role["Role"]["Arn"]},
+        env={
+            **os.environ,
+            "AWS_DEFAULT_REGION": region,  # CreateBucket needs a location outside of us-east-1
+            "SAGEMAKER_ROLE": role["Role"]["Arn"],
+        },
     )
     assert process.stdout.splitlines()[-1] == "distances: [5.0, 13.0]"
     assert {model["ModelName"] for model in sagemaker.list_models()["Models"]} == before

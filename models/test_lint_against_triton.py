@@ -56,7 +56,6 @@ REFUSED = {
     "environment of the image": "an image of your own may have it",
     "misspelled backend": "an image of your own may have it",
     "ONNX model with a state": "the stand-in has none",
-    "ONNX model without inputs": "the stand-in completes nothing",
     "ONNX model with a batch input": "the stand-in has none",
 }
 """Cases without an error that the local Triton refuses -> why."""

@@ -1,15 +1,19 @@
-"""Configurations of `tritonsm new model --from`, loaded into a real Triton."""
+"""Models and configurations of `tritonsm new model`, loaded into a real Triton."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from local_sagemaker.serving import ServingError, TritonServer
+from cli import new_model
+from local_sagemaker.serving import TritonServer
 from local_sagemaker.tests.support.raw_models import invoke, write_archive
 from model_build.new_config import config_for
+from plan.golden import FILE, Golden
 
 
 def save_onnx(path: Path, x: list[str | int], factor: list[str | int]) -> bytes:
@@ -24,6 +28,16 @@ def save_onnx(path: Path, x: list[str | int], factor: list[str | int]) -> bytes:
     opset = helper.make_opsetid("", 18)
     onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=9), path)
     return path.read_bytes()
+
+
+@pytest.mark.parametrize("kind", new_model.KINDS)
+def test_model_of_each_kind_answers_its_sample(
+    kind: str, tmp_path: Path, serve: Callable[[Path], Any]
+) -> None:
+    folder = new_model.write(f"new-{kind}", kind, models=tmp_path)
+    sample = Golden.read(folder / FILE)
+    inputs = {key: tensor.array() for key, tensor in sample.inputs.items()}
+    assert sample.differences(serve(folder).invoke(inputs)) == []
 
 
 @pytest.mark.parametrize(
@@ -51,14 +65,3 @@ def test_config_of_an_onnx_file_loads_and_answers(
     factors = np.full((2, 1) if len(factor) == 2 else (1,), 3, np.float32)
     answer = invoke(server, name, {"x": rows, "factor": factors})
     np.testing.assert_array_equal(answer["y"], rows * 3)
-
-
-def test_triton_refuses_an_empty_reshape_without_batches(
-    archives: Path, server: TritonServer, tmp_path: Path
-) -> None:
-    content = save_onnx(tmp_path / "model.onnx", ["n", 2], [])
-    text = config_for(tmp_path / "model.onnx").text
-    text = text.replace("dims: [ 1 ]", "dims: [ 1 ] reshape { shape: [ ] }")
-    write_archive(archives / "empty-reshape.tar.gz", text, {"model.onnx": content})
-    with pytest.raises(ServingError, match="cannot have empty reshape for non-batching model"):
-        server.load("empty-reshape.tar.gz")

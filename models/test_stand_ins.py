@@ -13,7 +13,9 @@ import pytest
 
 from local_sagemaker.hosting import packages
 from local_sagemaker.serving import ServingError, TritonServer
+from local_sagemaker.tests.support.endpoint_caller import processes
 from local_sagemaker.tests.support.raw_models import invoke, write_archive
+from local_sagemaker.tests.support.waiting import eventually
 
 Import = Callable[[str], None]
 ROWS = np.array([[-1, 5], [0.5, 5], [1.5, np.nan]], np.float32)
@@ -141,6 +143,15 @@ def test_fil_refuses(
         server.load("refused.tar.gz")
 
 
+def dali_threads(server: TritonServer) -> int:
+    """Return the number of DALI's worker threads in the processes of a server."""
+    return sum(
+        thread.read_text().startswith("[DALI][TP")
+        for process in processes(server.server.triton.log.parent)
+        for thread in Path(f"/proc/{process}/task").glob("*/comm")
+    )
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of DALI
 def test_dali_answers_of_each_datatype(
     archives: Path, server: TritonServer, install: Import
@@ -166,12 +177,15 @@ def test_dali_answers_of_each_datatype(
     )
     outputs = inputs.replace('name: "', 'name: "OUT_')
     config = f'backend: "dali"\nmax_batch_size: 4\ninput [ {inputs} ]\noutput [ {outputs} ]\n'
+    config += 'parameters { key: "num_threads" value { string_value: "3" } }\n'
     write_archive(archives / "dali-types.tar.gz", config, {"model.dali": content})
+    earlier_threads = dali_threads(server)
     rows = {name: np.array([[0, 1, 0], [1, 1, 0]]).astype(name) for name in DALI_DTYPES}
     answer = invoke(server, "dali-types", rows)
     for name, row in rows.items():
         assert answer[f"OUT_{name}"].dtype == row.dtype
         np.testing.assert_array_equal(answer[f"OUT_{name}"], row)
+    eventually(lambda: dali_threads(server) == earlier_threads + 3)
     empty = {name: row[:, :0] for name, row in rows.items()}
     assert all(array.shape == (2, 0) for array in invoke(server, "dali-types", empty).values())
     wrong = config.replace(

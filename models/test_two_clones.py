@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import run_program
+from tests.torch_source import torch_source
 
 MODELS = Path(__file__).parent
 RECIPE = """
@@ -36,53 +37,36 @@ files:
     source: pipeline.py:preprocess
     environment: requirements.txt
 """
-TORCH = """
-import torch
-
-from model_build import TorchModel
-
-
+ATTENTION = """
 class Attention(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
 
     def forward(self, x):
-        return self.layer(x) + x
-
-
-def attention(_):
-    return TorchModel(
-        module=Attention().eval(),
-        inputs={"X": torch.float32},
-        outputs=("Y",),
-        axes={"X": {"batch": (1, 4)}},
-        sample=lambda sizes, generator: {
-            "X": torch.randn(sizes["batch"], 4, 8, generator=generator)
-        },
-    )
+        return self.layer(x.reshape(-1, 4, 8)).flatten(1) + x
 """
 KERAS = """
 import keras
 
 
 def convolution(_):
-    picture = keras.Input((4, 8), name="X")
-    folded = keras.layers.Conv1D(8, 3, padding="same")(picture)
-    scaled = keras.layers.BatchNormalization()(folded)
+    picture = keras.Input((32,), name="X")
+    folded = keras.layers.Conv1D(8, 3, padding="same")(keras.layers.Reshape((4, 8))(picture))
+    scaled = keras.layers.Flatten()(keras.layers.BatchNormalization()(folded))
     return keras.Model(picture, keras.layers.Add(name="Y")([scaled, picture]))
 """
 CONFIG = """
 backend: "{backend}"
 max_batch_size: 4
-input {{ name: "X" data_type: TYPE_FP32 dims: [ 4, 8 ] }}
-output {{ name: "{output}" data_type: TYPE_FP32 dims: [ 4, 8 ] }}
+input {{ name: "X" data_type: TYPE_FP32 dims: [ 32 ] }}
+output {{ name: "{output}" data_type: TYPE_FP32 dims: [ 32 ] }}
 """
 ENSEMBLE = """
 platform: "ensemble"
 max_batch_size: 4
-input { name: "X" data_type: TYPE_FP32 dims: [ 4, 8 ] }
-output { name: "Y" data_type: TYPE_FP32 dims: [ 4, 8 ] }
+input { name: "X" data_type: TYPE_FP32 dims: [ 32 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ 32 ] }
 ensemble_scheduling {
   step {
     model_name: "onnx" model_version: -1
@@ -116,7 +100,9 @@ def every_exporter(tmp_path: Path) -> Path:
     inception = MODELS / "inception"
     texts = {
         "recipe.yaml": RECIPE,
-        "export_torch.py": TORCH,
+        "export_torch.py": torch_source(
+            "attention", "Attention().eval()", features=32, classes=ATTENTION
+        ),
         "export_keras.py": KERAS,
         "pipeline.py": (inception / "pipeline.py").read_text(),
         "requirements.txt": (inception / "requirements-export.txt").read_text(),

@@ -171,7 +171,7 @@ class EndpointSettings(Record):
         variables = server.variables(settings["server"], multi_model=many)
         if self.metrics_namespace:
             log_group = metrics_log_group(self.name)
-            variables |= server.metrics_variables(log_group, self.metrics_namespace)
+            variables = server.metrics_variables(log_group, self.metrics_namespace) | variables
         if model and model.default_model:
             variables[server.DEFAULT_MODEL] = model.default_model
         return {**variables, **settings["environment"]}

@@ -67,7 +67,7 @@ clients sagemaker-core==2.27.0 > tests/clients/requirements-v3.txt
   echo "# What writes the bill of materials of a release in \`make sbom\`. Made by \`make lock\`."
   echo "cyclonedx-bom==7.5.0" | uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
 } > tests/distribution/requirements-sbom.txt
-# Packages of the stand-ins for Triton's backends: the versions that stand there, with hashes.
+# Packages of the local Triton's backends: the versions that stand there, with hashes.
 for lock in local_sagemaker/hosting/backends/*/requirements.txt; do
   hashed=$(grep -oE '^[a-z0-9-]+==[^ ]+' "$lock" | uv pip compile - --quiet --no-header --no-annotate \
     --no-deps --generate-hashes --python-version 3.11)

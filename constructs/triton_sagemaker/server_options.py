@@ -18,10 +18,8 @@ PingMode = Literal["live", "ready"]
 class PublishedMetrics:
     """Triton's own metrics (`nv_*`), published to CloudWatch by AWS's image.
 
-    An agent in the image writes to the CloudWatch log group `log_group`; the metrics are in
-    `namespace`. NVIDIA's `serve` has no such options: the names of the variables are from public
-    code and unconfirmed. Both known spellings of the variable for the namespace are set. The same
-    code enables Triton's metrics endpoint, from which the agent reads.
+    An agent in the image reads Triton's metrics endpoint, which is enabled too, and writes to the
+    CloudWatch log group `log_group`; the metrics are in `namespace`.
     """
 
     log_group: str
@@ -70,7 +68,7 @@ class ServerOptions:
     grpc_port: int | None = None
     """Port of gRPC; Triton's default is 8001."""
     metrics_port: int | None = None
-    """Port of Triton's metrics; Triton's default is 8002."""
+    """Port of Triton's metrics, if they are published; the default is 23000."""
     tensorflow_version: Literal[1, 2] | None = None
     """Version of TensorFlow for models without one of their own; Triton's default is 2."""
     additional_args: str | None = None
@@ -88,7 +86,7 @@ class ServerOptions:
             )
         }
         variables = server.variables(values, multi_model=multi_model)
-        return variables | (self.publish_metrics.environment() if self.publish_metrics else {})
+        return (self.publish_metrics.environment() if self.publish_metrics else {}) | variables
 
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield the options that Triton or the release's `serve` would reject or ignore."""

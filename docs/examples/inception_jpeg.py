@@ -43,7 +43,10 @@ def invoke_with_boto3(endpoint: str, target_model: str | None, picture: bytes) -
     payload = {"inputs": [{**tensor, "data": list(picture)}]}
     target: dict[str, Any] = {"TargetModel": target_model} if target_model else {}
     response = boto3.client("sagemaker-runtime").invoke_endpoint(
-        EndpointName=endpoint, ContentType="application/json", Body=json.dumps(payload), **target
+        EndpointName=endpoint,
+        ContentType="application/octet-stream",  # or application/json: Triton reads both as JSON
+        Body=json.dumps(payload),
+        **target,
     )
     (output,) = json.loads(response["Body"].read())["outputs"]
     predictions: list[float] = output["data"]

@@ -4,16 +4,19 @@ python docs/examples/minilm_sentences.py "A cat sleeps." "A kitten naps." --stag
 """
 
 import argparse
-import json
+from typing import Any
 
 import boto3
 import numpy as np
+from tritonclient.http import InferenceServerClient, InferInput
 
 from endpoint_client import EndpointClient
 
+BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
+
 
 def main() -> None:
-    """Embed the sentences with endpoint_client and with boto3."""
+    """Embed the sentences with endpoint_client, and with tritonclient and boto3."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -31,22 +34,24 @@ def main() -> None:
     entry = client.resolve("minilm")
     assert entry.target_model is not None
     vectors = invoke_with_boto3(entry.endpoint, entry.target_model, options.sentences)
-    print(f"boto3: largest difference {np.max(np.abs(np.array(vectors) - embeddings)):.0e}")
+    print(f"boto3: largest difference {np.max(np.abs(vectors - embeddings)):.0e}")
 
 
-def invoke_with_boto3(endpoint: str, target_model: str, sentences: list[str]) -> list[list[float]]:
-    """Invoke the model with JSON and boto3 only; return one vector per sentence."""
-    shape = [len(sentences), 1]
-    payload = {"inputs": [{"name": "TEXT", "shape": shape, "datatype": "BYTES", "data": sentences}]}
+def invoke_with_boto3(endpoint: str, target_model: str, sentences: list[str]) -> Any:
+    """Send a binary request of tritonclient with boto3; return one vector per sentence."""
+    text = InferInput("TEXT", [len(sentences), 1], "BYTES")
+    text.set_data_from_numpy(np.array(sentences, object)[:, None])
+    body, header_length = InferenceServerClient.generate_request_body([text])
     response = boto3.client("sagemaker-runtime").invoke_endpoint(
         EndpointName=endpoint,
         TargetModel=target_model,
-        ContentType="application/json",
-        Body=json.dumps(payload),
+        ContentType=f"{BINARY}{header_length}",
+        Body=body,
     )
-    (output,) = json.loads(response["Body"].read())["outputs"]
-    rows: list[list[float]] = np.reshape(output["data"], output["shape"]).tolist()
-    return rows
+    header_length = int(response["ContentType"].removeprefix(BINARY))
+    answer = response["Body"].read()
+    result = InferenceServerClient.parse_response_body(answer, header_length=header_length)
+    return result.as_numpy("EMBEDDING")
 
 
 if __name__ == "__main__":

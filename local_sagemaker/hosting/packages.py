@@ -75,13 +75,15 @@ def make_environment(
     folder, python = environment_folder(backend_directory), triton.model_python
     command = [str(python.program), "-I", "-m", "venv", "--without-pip", str(folder)]
     subprocess.run(command, check=True)
-    numpy = importlib.metadata.distribution("numpy")
-    packages = Path(str(numpy.locate_file("")))
-    if python.version != triton.own_python.version:
-        requirements = folder.parent / "requirements.txt"
-        requirements.write_text(f"numpy=={numpy.version}\n")
+    if python.version == triton.own_python.version:
+        numpy = importlib.metadata.distribution("numpy")
+        packages = Path(str(numpy.locate_file("")))
+        names = {file.parts[0] for file in numpy.files or ()} - {".."}
+    else:
+        requirements = BACKENDS / "python" / "requirements.txt"
         packages = install(requirements, python=python.version, cache=cache)
-    for name in sorted({file.parts[0] for file in numpy.files or ()} - {".."}):
+        names = {path.name for path in packages.iterdir()}
+    for name in sorted(names):
         (folder / "lib" / f"python{python.version}" / "site-packages" / name).symlink_to(
             packages / name
         )
@@ -95,7 +97,8 @@ def install_for_stand_ins(
     Raise `LocalSageMakerError` on failure.
     """
     configs = [_read_config(path) for path in repository.rglob("config.pbtxt")]
-    for backend in sorted({name for config in configs for name in _BACKEND.findall(config)}):
+    backends = {name for config in configs for name in _BACKEND.findall(config)} - {"python"}
+    for backend in sorted(backends):
         requirements = BACKENDS / backend / "requirements.txt"
         packages = backend_directory / backend / "site-packages"
         if requirements.is_file() and not packages.exists():

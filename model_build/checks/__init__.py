@@ -80,7 +80,7 @@ REPOSITORY_RULES: tuple[Rule, ...] = (
 
 RECIPE_RULES = (
     *(recipes.recipe_matches_files, recipes.recipe_imports, recipes.hashed_packages),
-    *(recipes.row_data_in_folders, recipes.engine_lengths),
+    *(recipes.row_data_in_folders, recipes.engine_lengths, recipes.engine_batches),
 )
 """Rules that compare a recipe with the source files; for a table, once for each distinct code."""
 ROW_RULES = (recipes.recipe_sources,)

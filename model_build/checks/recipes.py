@@ -102,6 +102,27 @@ def engine_lengths(source: ModelSource, repository: Repository) -> Problems:
             )
 
 
+@warning
+def engine_batches(source: ModelSource, repository: Repository) -> Problems:
+    """A preferred batch size is `opt` of a profile, the size for which TensorRT tunes the engine.
+
+    Source: TensorRT documentation, working with dynamic shapes.
+    """
+    for _, file, step in source.steps():
+        model = repository.models.get(file.partition("/")[0])
+        if model is None or not isinstance(step, TensorRt):
+            continue
+        shapes = [shape for profile in step.engine.profiles for shape in profile.values()]
+        tuned = sorted({size for shape in shapes for size in shape.opt[:1]})
+        for index, size in enumerate(model.config.dynamic_batching.preferred_batch_size):
+            if size not in tuned:
+                yield (
+                    model.field_location("dynamic_batching", "preferred_batch_size", index),
+                    f"preferred batch size {size}: the engine of {file} is tuned for batches of "
+                    f"{', '.join(map(str, tuned))}: write one of them, or add a profile to {FILE}",
+                )
+
+
 def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:
     weights = source.recipe.weights
     if isinstance(step, Copy) and weights is not None and not isinstance(weights, RandomWeights):

@@ -131,11 +131,14 @@ def variables(options: Mapping[str, object], *, multi_model: bool) -> dict[str, 
 def metrics_variables(log_group: str, namespace: str) -> dict[str, str]:
     """Return the variables with which AWS's image publishes Triton's metrics to CloudWatch.
 
-    NVIDIA's `serve` has no such options: the names are from public code and unconfirmed. Both known
-    spellings of the variable for the namespace are set.
+    The developer guide requires five (deploy-models-frameworks-triton), two of them in NVIDIA's
+    `serve`. Both known spellings of the variable for the namespace are set. The port may be any
+    that SageMaker does not block: a public script reports that an instance refused 8002, Triton's
+    default, since its range of safe ports is 23000 to 23999.
     """
     return {
         "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
+        "SAGEMAKER_TRITON_METRICS_PORT": "23000",
         "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
         "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": log_group,
         "SAGEMAKER_TRITON_METRIC_NAMESPACE": namespace,

@@ -49,7 +49,7 @@ class ServerConfig(Section):
     grpc_port: Annotated[int, range_field(ranges.GRPC_PORT)] | None = None
     """Port of gRPC. Default: 8001."""
     metrics_port: Annotated[int, range_field(ranges.METRICS_PORT)] | None = None
-    """Port of Triton's metrics, if they are published. Default: 8002."""
+    """Port of Triton's metrics, if they are published. Default: 23000, which SageMaker allows."""
     tensorflow_version: Literal[1, 2] | None = None
     """Version of TensorFlow for models without one of their own. Default: 2."""
     additional_args: Annotated[VariableText, NOT_BLANK] | None = None

@@ -103,28 +103,27 @@ def test_nvme_variant_has_no_volume_key(other: str) -> None:
 # Settings
 
 
-def test_triton_metrics_are_published_and_on_the_dashboard() -> None:
-    endpoint = Template.from_json(templates_of("plain")["plain-volumes"])
+@pytest.mark.parametrize(("stage", "port"), [("plain", "9002"), ("existing", "23000")])
+def test_triton_metrics_are_published_and_on_the_dashboard(stage: str, port: str) -> None:
+    endpoint = Template.from_json(templates_of(stage)[f"{stage}-volumes"])
+    log_group = f"/aws/sagemaker/Endpoints/{stage}-volumes/triton-metrics"
     environment = {
         "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
+        "SAGEMAKER_TRITON_METRICS_PORT": port,
         "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
-        "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": (
-            "/aws/sagemaker/Endpoints/plain-volumes/triton-metrics"
-        ),
-        "SAGEMAKER_TRITON_METRIC_NAMESPACE": "Triton/plain-volumes",
+        "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": log_group,
+        "SAGEMAKER_TRITON_METRIC_NAMESPACE": f"Triton/{stage}-volumes",
+        "SAGEMAKER_TRITON_CLOUDWATCH_METRIC_NAMESPACE": f"Triton/{stage}-volumes",
     }
     endpoint.has_resource_properties(MODEL, {"PrimaryContainer": {"Environment": environment}})
     (dashboard,) = endpoint.find_resources("AWS::CloudWatch::Dashboard").values()
     body = json.dumps(dashboard)
     for name in ("nv_inference_request_failure", "nv_inference_queue_duration_us"):
         assert re.search(
-            rf"SEARCH\('Namespace=\W+Triton/plain-volumes\W+MetricName=\W+{name}", body
+            rf"SEARCH\('Namespace=\W+Triton/{stage}-volumes\W+MetricName=\W+{name}", body
         )
-    groups = Template.from_json(templates_of("plain")["plain-models"])
-    groups.has_resource_properties(
-        "AWS::Logs::LogGroup",
-        {"LogGroupName": environment["SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP"]},
-    )
+    groups = Template.from_json(templates_of(stage)[f"{stage}-models"])
+    groups.has_resource_properties("AWS::Logs::LogGroup", {"LogGroupName": log_group})
 
 
 def test_alarms_notify_stage_topic_and_configured_topics() -> None:

@@ -23,6 +23,7 @@ from local_sagemaker.tests.support.tiny_models import pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
 
 BUCKET = "shop-models"
+GROUP = "/aws/sagemaker/Endpoints/many"
 MEMORY_MIB = "100"
 """Room for two or three of the models: Triton takes 30 to 50 MiB, each of them about 20."""
 
@@ -61,9 +62,7 @@ def invoke_until_ready(caller: EndpointCaller, number: int) -> tuple[float, Coun
     return answer, codes
 
 
-def test_cold_calls_beyond_the_memory_are_answered(
-    local_sagemaker: LocalSageMaker, caller: EndpointCaller
-) -> None:
+def test_cold_calls_beyond_the_memory_are_answered(caller: EndpointCaller) -> None:
     requests = [number % MODELS for number in range(CALLS)]
     random.Random(1).shuffle(requests)
     tasks = (partial(invoke_until_ready, caller, number) for number in requests)
@@ -71,8 +70,9 @@ def test_cold_calls_beyond_the_memory_are_answered(
         pass  # the end of the block waits for all calls
     assert [call.result()[0] for call in calls] == [INPUT * number for number in requests]
     assert {code for call in calls for code in call.result()[1]} <= {"ModelNotReadyException"}
-    log = next(local_sagemaker.folder.instances.glob("*/triton.log")).read_text(errors="replace")
-    assert log.count("successfully unloaded") >= MODELS - 4
+    logs: Any = boto3.client("logs")
+    unloads = {"logGroupName": GROUP, "filterPattern": '"successfully unloaded"'}
+    eventually(lambda: len(logs.filter_log_events(**unloads)["events"]) >= MODELS - 4)
 
 
 def test_model_that_outgrows_the_instance_is_killed_visibly(
@@ -81,10 +81,9 @@ def test_model_that_outgrows_the_instance_is_killed_visibly(
     caller.predict_or_failure("grows")  # it can be killed before it answers
     reported = "The process of grows.tar.gz, which used "
     logs: Any = boto3.client("logs")
-    group = "/aws/sagemaker/Endpoints/many"
     pattern = '"local SageMaker: It is out of memory"'
     (line,) = eventually(
-        lambda: logs.filter_log_events(logGroupName=group, filterPattern=pattern)["events"]
+        lambda: logs.filter_log_events(logGroupName=GROUP, filterPattern=pattern)["events"]
     )
     assert reported in line["message"]
     assert reported in local_sagemaker.folder.log.read_text()

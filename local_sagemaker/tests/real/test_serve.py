@@ -170,6 +170,17 @@ def numbers(response: Response) -> list[float]:
 
 # Many models
 
+SUMS = f"""{TIMES.replace("x * FACTOR", "self.add(x)")}
+    total = 0
+
+    def add(self, x):
+        self.total = self.total + x
+        return self.total
+"""
+TWO_STATEFUL_INSTANCES = """
+instance_group { count: 2 kind: KIND_CPU }
+sequence_batching { max_sequence_idle_microseconds: 600000000 }
+"""
 RESTRICTED = "--http-restricted-api=inference,model-repository:key=value"
 
 
@@ -220,6 +231,23 @@ def test_ensemble_is_unloaded_with_its_steps(many: Server) -> None:
     assert line.unload() == 200
     unloaded = "successfully unloaded '/opt/ml/models/line/model::"
     eventually(lambda: many.log.count(unloaded) == 3)
+
+
+def test_calls_of_a_sequence_reach_one_instance(many: Server) -> None:
+    config = CONFIG.replace("max_batch_size: 8", "max_batch_size: 1") + TWO_STATEFUL_INSTANCES
+    write(many.models / "sums" / "model", {"sums/config.pbtxt": config, "sums/1/model.py": SUMS})
+    sums = Model(many, "sums")
+    assert sums.load() == 200
+    totals: dict[int, list[float]] = {7: [], 8: []}
+    for step in range(3):
+        for sequence, answers in totals.items():
+            flags = {"sequence_start": step == 0, "sequence_end": step == 2}
+            call = {"inputs": [{**X, "data": [sequence]}]}
+            answers += numbers(
+                sums.invoke({**call, "parameters": {"sequence_id": sequence, **flags}})
+            )
+    assert totals == {7: [7, 14, 21], 8: [8, 16, 24]}
+    assert sums.unload() == 200
 
 
 def test_server_is_unhealthy_after_a_failed_load_without_ping_mode(

@@ -18,9 +18,3 @@ def test_embeddings_are_close_to_transformers(
     texts = np.array([[sentence.encode()] for sentence in SENTENCES], dtype=np.object_)
     result = serve(MODEL).invoke({"TEXT": texts})["EMBEDDING"]
     assert_close("minilm, Triton and transformers", result, embeddings(SENTENCES), relative=1e-4)
-
-
-def test_gate_includes_the_smallest_and_largest_request(serve: Callable[[Path], Any]) -> None:
-    gate = serve(MODEL).manifest["gates"]["encoder/1/model.onnx: ONNX and PyTorch"]
-    assert gate["shapes"][0] == {"batch": 1, "tokens": 2}
-    assert gate["shapes"][-1] == {"batch": 64, "tokens": 128}

@@ -8,8 +8,6 @@ import pytest
 from cli import dispatch
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
 from cli.dispatch import parse_command
-from local_sagemaker import Folder, RunningSageMaker, client_environment
-from local_sagemaker.tests.support.running import server_process
 from tests.unit.cli.conftest import run_python
 
 
@@ -62,28 +60,17 @@ def test_wrong_arguments_have_the_exit_code_of_the_command(
     assert error.endswith(f"(tritonsm {name} --help)\n")
 
 
-def test_local_option_configures_the_local_sagemaker(
+def test_local_option_needs_the_local_sagemaker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "dev.yaml").write_text("region: us-east-1\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
-    command = parse_command(["retire", "dev", "text", "m", "0", "--local"])
-    assert command() == 1
+    assert parse_command(["retire", "dev", "text", "m", "0", "--local"])() == 1
     assert capsys.readouterr().err == (
         "error: the local SageMaker is not running: run `tritonsm up` or `local-sagemaker up`\n"
     )
-    folder, environment = Folder.default(), dict[str, str]()
-    folder.root.mkdir()
-    with server_process(folder, 4566) as process:
-        running = RunningSageMaker(pid=process.pid, port=4566, python="3.10")
-        folder.write_state(running)
-        monkeypatch.setattr("os.environ", environment)
-        monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(environment)))
-        with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
-            command()
-    assert environment == client_environment(running, folder)
 
 
 def test_incomplete_environment_is_one_line_with_the_fix() -> None:

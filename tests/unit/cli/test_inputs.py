@@ -11,7 +11,6 @@ from cli import inputs
 from cli.errors import CommandError
 from endpoint_client import CatalogEntry, Tensor
 from endpoint_client._payload import to_arrays
-from plan.golden import Golden
 
 ENTRY = CatalogEntry(
     model="m",
@@ -75,13 +74,6 @@ def test_input_is_set_once(tmp_path: Path) -> None:
     for second in ("X=[3, 4]", f"@{tmp_path}/a.json"):
         with pytest.raises(CommandError, match="X is set twice: keep one"):
             inputs.request_inputs(["X=[1, 2]", second], ENTRY, None)
-
-
-def test_missing_sample_suggests_options(tmp_path: Path) -> None:
-    sample: Golden | None = inputs.read_sample(tmp_path, "m")
-    options = r"""--input 'X=\[\[0, 0\]\]' --input 'TEXT=\[\["text"\]\]'"""
-    with pytest.raises(CommandError, match=options):
-        inputs.request_inputs([], ENTRY, sample)
 
 
 def entry_with_input(datatype: str, *shape: int) -> CatalogEntry:

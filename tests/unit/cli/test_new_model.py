@@ -2,6 +2,8 @@
 
 import shlex
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +108,18 @@ TREES = {
 }
 
 
+def test_links_named_as_weights_are_refused(
+    models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = models.parent / "a.onnx"
+    _save_onnx(path, batch="n", external=True)
+    weights = models.parent / "weights.bin"
+    weights.symlink_to(weights.rename(models.parent / "target"))
+    assert _run(monkeypatch, models, "model", "churn", f"--from={path}") == 1
+    assert f"its weights are a link, {weights}: " in capsys.readouterr().err
+    assert not (models / "churn").exists()
+
+
 @pytest.mark.parametrize(
     ("file", "options", "inputs", "outputs", "max_batch_size"),
     [
@@ -148,15 +162,6 @@ def test_config_and_request_are_written_from_a_model_file(
     assert (models / "churn/churn/1/weights.bin").is_file() == (path.suffix == ".onnx")
 
 
-def test_onnx_file_that_triton_refuses_is_an_error(
-    models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _save_onnx(models.parent / "net.onnx", batch=2, scores=True)
-    assert _run(monkeypatch, models, "model", "churn", "--from", "net.onnx") == 1
-    assert "scores is not a tensor" in capsys.readouterr().err
-    assert [*models.iterdir()] == []
-
-
 def test_command_of_the_finding_writes_the_missing_config(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,37 +174,28 @@ def test_command_of_the_finding_writes_the_missing_config(
     assert checks.lint(ModelSource(models / "auto")) == []
 
 
-def test_torchscript_without_options_asks_for_tensors(
-    models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = models.parent / "net.pt"
-    _save_torchscript(path)
-    assert _run(monkeypatch, models, "model", "net", "--from", str(path)) == 1
-    assert "add --input NAME:TYPE:SHAPE" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
-    ("file", "advice"),
-    [("wine.pkl", "--kind python"), ("net.safetensors", "--kind pytorch"), ("xgb.ubj", ".json"),
-     ("net.h5", "write the path of model.onnx")],
-)  # fmt: skip
+    ("file", "write", "advice"),
+    [
+        ("wine.pkl", Path.touch, "--kind python"),
+        ("net.safetensors", Path.touch, "--kind pytorch"),
+        ("xgb.ubj", Path.touch, ".json"),
+        ("net.h5", Path.touch, "write the path of model.onnx"),
+        ("net.pt", _save_torchscript, "add --input NAME:TYPE:SHAPE"),
+        ("net.pt", partial(torch.save, Net().state_dict()), "was written by torch.save"),
+        ("net.onnx", partial(_save_onnx, batch=2, scores=True), "scores is not a tensor"),
+    ],
+)
 def test_file_that_declares_no_tensors_is_refused_with_advice(
     models: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     file: str,
+    write: Callable[[Path], object],
     advice: str,
 ) -> None:
     path = models.parent / file
-    path.write_bytes(b"")
+    write(path)
     assert _run(monkeypatch, models, "model", "net", "--from", str(path)) == 1
     assert advice in capsys.readouterr().err
-
-
-def test_file_of_torch_save_is_refused(
-    models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = models.parent / "net.pt"
-    torch.save(Net().state_dict(), path)
-    assert _run(monkeypatch, models, "model", "net", "--from", str(path)) == 1
-    assert "was written by torch.save" in capsys.readouterr().err
+    assert [*models.iterdir()] == []

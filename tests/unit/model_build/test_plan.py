@@ -1,12 +1,10 @@
 import shutil
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 import model_build
 from model_build import (
-    BuildError,
     BuildTarget,
     ModelSource,
     RepositoryInvalid,
@@ -14,7 +12,6 @@ from model_build import (
     metrics_warnings,
     plan_model,
 )
-from platform_facts import ComputeCapability
 
 MODELS = Path(model_build.__file__).parents[1] / "models"
 
@@ -65,40 +62,6 @@ def test_ensemble_is_decoupled_if_a_step_is(doubled: Path, model: str, is_decoup
     config = doubled / model / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
     assert plan_model(ModelSource(doubled)).is_decoupled is is_decoupled
-
-
-A10G = ComputeCapability(8, 6)
-
-
-@pytest.mark.parametrize(
-    ("name", "target", "is_refused"),
-    [
-        ("bert", "cuda-25.09-sm86", False),
-        ("bert", "cuda-25.09-sm89", False),
-        ("bert", "cuda-25.09-sm75", True),
-        ("bert", "cpu-24.09", False),
-        ("resnet50", "cuda-25.09-sm75", False),
-        ("resnet50-tensorrt", "cuda-25.09-sm75", True),
-    ],
-)
-def test_engine_that_the_builder_cannot_compile_is_refused(
-    name: str, target: str, *, is_refused: bool
-) -> None:
-    plan = plan_model(find_model(MODELS, name))
-    expected = (
-        pytest.raises(BuildError, match=r"1/model\.plan: an engine")
-        if is_refused
-        else nullcontext()
-    )
-    with expected:
-        plan.check_target(BuildTarget.parse(target), builder=A10G)
-
-
-def test_engine_without_a_gpu_builder_is_refused() -> None:
-    target = BuildTarget.parse("cuda-25.09-sm86")
-    plan_model(find_model(MODELS, "resnet50")).check_target(target, builder=None)
-    with pytest.raises(BuildError, match=r"1/model\.plan: CodeBuild has no GPU in this region"):
-        plan_model(find_model(MODELS, "bert")).check_target(target, builder=None)
 
 
 def test_environment_newer_than_the_release_is_refused() -> None:

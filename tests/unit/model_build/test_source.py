@@ -24,13 +24,6 @@ def doubled_with_alternative(doubled: Path) -> Path:
     return write_files(doubled, {"recipe.yaml": ALTERNATIVES, "export.py": ""})
 
 
-def test_model_folder_is_read_with_recipe_and_configs(doubled: Path) -> None:
-    model = ModelSource(doubled)
-    assert (model.name, model.files) == ("doubled", {})
-    assert model.recipe == Recipe(description="Twice a number")
-    assert list(checks.read(model).models) == ["double", "doubled"]
-
-
 def test_repository_without_a_recipe_must_be_complete(doubled: Path) -> None:
     (doubled / "recipe.yaml").unlink()
     model = ModelSource(doubled)

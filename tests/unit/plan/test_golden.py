@@ -133,7 +133,6 @@ def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path
     [
         (b'{\n"inputs": "\xff"}', [" is not UTF-8: save the file as UTF-8"]),
         (b"", ["1: not JSON: Expecting value"]),
-        (b'{\n"inputs": {},\n"output": {}}', ["3: output: unknown key; write outputs"]),
         (b'{"inputs": {"X": {"datatype": "FP32", "shape": [1],\n"data": [1,\n[2]]}}}',
          ["3: inputs.X.data.1: write a number, true, false or a text, not [2]"]),
     ],

@@ -1,4 +1,3 @@
-import re
 from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,18 +9,6 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from platform_facts.rules.checked_yaml import FileProblem, InvalidFile, line_of, load
-
-ROOT = Path(__file__).parents[3]
-
-
-def test_module_imports_no_package_of_the_repository() -> None:
-    # import-linter contracts cannot have a module as their source.
-    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"triton_sagemaker"}
-    imported = re.findall(
-        r"^(?:from|import) (\w+)", (ROOT / "platform_facts/rules/checked_yaml.py").read_text(), re.M
-    )
-    assert imported
-    assert not packages & set(imported)
 
 
 class Strict(BaseModel):
@@ -107,10 +94,7 @@ def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
     [
         # Invalid YAML
         ("title: [a\nwidth: 2\n", "2: not YAML: expected ',' or ']', but got ':'"),
-        ("title: a\nlabel: *b\n", "2: not YAML: found undefined alias 'b'"),
         # Unknown keys
-        ("title: a\nlabel:\n  text: b\n  colour: 2\n",
-         "4: label.colour: unknown key; known keys: size, text"),
         ("title: a\nnotes:\n  b:\n    text: c\n    siez: 2\n",
          "5: notes.b.siez: unknown key; write size"),
         ("title: a\nframe:\n  kind: square\n  side: 1\n  sied: 2\n",
@@ -122,30 +106,21 @@ def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
         ("title: a\nlayers:\n  Top: {b: 1}\n",
          "3: layers.Top: string should match pattern '^[a-z]+$', not 'Top'\n"
          "3: layers.Top: write a valid integer, not {'b': 1}"),
-        ("title: a\ntags: b\n", "2: tags: write a valid list, not 'b'"),
         ("title: a\nborder:\n", "2: border: write keys below it, each with its value, not nothing"),
-        ("title: a\nwidth: 1.5\n",
-         "2: width: write a valid integer, got a number with a fractional part, not 1.5"),
         # Missing union tags
         ("title: a\nshapes:\n  box: {side: 1}\n",
          "3: shapes.box: missing: write 'kind', and the keys that belong to it"),
         # Invalid scalars, tags and keys
         ("title: a\ntags:\n- !mine b\n", "3: tags.0: unknown tag !mine: remove it"),
-        ("title: 2024-13-45\n",
-         "1: title: '2024-13-45' is not of type timestamp: write it in quotes"),
         ("title: a\non: 1\n", "2: on: the key is of type bool, not text: write it in quotes"),
         ("title: a\n? [b, c]\n: d\n", "2: a key is a list or mapping: write a text"),
-        ("title: a\n<<: 3\n",
-         "2: not YAML: expected a mapping or list of mappings for merging, but found scalar"),
         ("title: a\nwidth: \0\n",
          "2: a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"),
-        ("title: a\nwidht: 3\n", "2: widht: unknown key; write width"),
         # Validators
         ("title: a\nshapes:\n  box:\n    kind: square\n    side: -1\n",
          "5: shapes.box.side: write a side above 0"),
         # No mapping
-        *((text, "1: write a mapping of keys to values")
-          for text in ("", "# nothing but a comment\n", "- title\n", "title\n", "3\n")),
+        *((text, "1: write a mapping of keys to values") for text in ("", "- title\n", "3\n")),
         # Too many levels
         *((f"title: {text}\n", "1: lists and mappings are nested too deeply: write fewer levels")
           for text in ("[" * 2000 + "]" * 2000, "{a: " * 2000 + "b" + "}" * 2000)),

@@ -13,12 +13,8 @@ from platform_facts import (
 @pytest.mark.parametrize(
     ("release_name", "region_name", "processor", "uri"),
     [
-        ("25.09", "us-east-1", Processor.GPU,
-         "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:25.09-py3"),
         ("26.05", "eu-south-1", Processor.CPU,
          "692866216735.dkr.ecr.eu-south-1.amazonaws.com/sagemaker-tritonserver:26.05-py3-cpu"),
-        ("25.04", "cn-north-1", Processor.GPU,
-         "727897471807.dkr.ecr.cn-north-1.amazonaws.com.cn/sagemaker-tritonserver:25.04-py3"),
         ("23.10", "us-east-1", Processor.GPU,
          "785573368785.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:23.10-py3"),
         ("23.02", "cn-northwest-1", Processor.GPU,

@@ -1,12 +1,10 @@
 import argparse
-import sys
 from pathlib import Path
 
 import pytest
 
 import stages
 from stages import command, load
-from tests.processes import run_program
 
 
 def main(arguments: list[str]) -> int:
@@ -50,19 +48,3 @@ def test_invalid_stage_does_not_hide_the_others(
     assert name.startswith("error: ")
     assert "a_b.yaml: the names of stacks start with" in name
     assert "broken.yaml:1: write a mapping" in broken
-
-
-PROGRAM = """
-import argparse, sys
-sys.modules.update(dict.fromkeys(["aws_cdk", "jsii", "onnx", "torch"]))
-from stages import command
-parser = argparse.ArgumentParser()
-command.add_to(parser.add_subparsers())
-sys.exit(any(o.run(o) for o in map(parser.parse_args, (["stages"], ["stages", "--schema"]))))
-"""
-
-
-def test_command_imports_neither_cdk_nor_build_packages() -> None:
-    # The CDK starts node, and the packages of builds take seconds to import.
-    root = Path(stages.__file__).parents[1]
-    run_program(sys.executable, "-c", PROGRAM, cwd=root)

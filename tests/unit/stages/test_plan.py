@@ -69,13 +69,6 @@ def test_other_python_version_has_its_own_prefix() -> None:
         plan(python="three")
 
 
-def test_target_model_only_for_multi_model_hosting() -> None:
-    entry = only_model(plan()).catalog
-    assert (entry.endpoint, entry.model) == ("dev-text", "minilm")
-    assert entry.target_model == f"minilm-{entry.version}.tar.gz"
-    assert only_model(plan(hosting="single-model")).catalog.target_model is None
-
-
 def test_unknown_models_are_errors_at_their_keys() -> None:
     raised = problems(models=["minilm", "mimilm", "resnet"])
     assert list(raised) == [("endpoints", "text", "models", number) for number in (1, 2)]
@@ -209,10 +202,12 @@ def test_engines_are_planned_only_for_gpus(instance_type: str, engines: bool) ->
     assert bool(archive.engines) is engines
 
 
-def test_plan_does_not_import_the_cdk() -> None:
+def test_plan_imports_neither_the_cdk_nor_packages_of_builds() -> None:
+    # The CDK starts node, and the packages of builds take seconds to import.
     program = (
-        "import sys; sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii']));"
-        "from stages import load_stage; from stages.plan import StagePlan;"
+        "import sys; slow = ['aws_cdk', 'jsii', 'boto3', 'onnx', 'onnxruntime', 'torch'];"
+        "sys.modules.update(dict.fromkeys(slow)); from stages import command, load_stage;"
+        "from stages.plan import StagePlan;"
         "assert StagePlan.of('prod', load_stage('prod')).document.endpoints['text'].models"
     )
     run_program(sys.executable, "-c", program, cwd=ROOT)

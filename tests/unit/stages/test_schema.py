@@ -8,7 +8,6 @@ import pytest
 
 import platform_facts
 from stages import StageConfig
-from stages.schema.endpoint import EndpointConfig
 from stages.schema.section import Section
 from stages.schema.server import ServerConfig
 from tests.synth.every_stage import EVERY_STAGE, every_stage
@@ -35,29 +34,18 @@ SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
 ARN = "arn:aws:kms:us-east-1:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
 
 
-def test_defaults_are_those_of_a_trial_stage() -> None:
-    stage = load(VALID)
-    assert stage.account is None
-    assert stage.production is False
-    endpoint = stage.endpoints["text"]
-    assert endpoint == EndpointConfig(models=["minilm"], instance_type="ml.g5.xlarge")
-    assert (endpoint.instance_count, endpoint.scaling) == (1, None)
-    assert (endpoint.hosting, list(endpoint.variants)) == ("multi-model", ["AllTraffic"])
-
-
 def test_key_of_an_existing_resource_names_the_section() -> None:
-    for key in ("vpc_id", "kms_key_arn", "role"):
-        assert problems(f"{VALID}{key}: abc\n") == [
-            f"prod.yaml:7: {key}: not supported; write existing: at the top of the file "
-            "(docs/stages.md)"
-        ]
+    assert problems(f"{VALID}vpc_id: abc\n") == [
+        "prod.yaml:7: vpc_id: not supported; write existing: at the top of the file "
+        "(docs/stages.md)"
+    ]
 
 
-@pytest.mark.parametrize("key", ["model_bucket", "serverless", "regions"])
-def test_unsupported_key_error_links_to_the_docs(key: str) -> None:
+def test_unsupported_key_error_links_to_the_docs() -> None:
     page, heading = "docs/stages.md", "What a stage cannot do"
-    assert problems(VALID + f"    {key}: abc\n") == [
-        f"prod.yaml:7: endpoints.text.{key}: not supported; {page}, {heading}, has alternatives"
+    assert problems(VALID + "    serverless: abc\n") == [
+        f"prod.yaml:7: endpoints.text.serverless: not supported; {page}, {heading}, has "
+        "alternatives"
     ]
     assert f"\n## {heading}\n" in (Path(__file__).parents[3] / page).read_text()
 
@@ -96,9 +84,6 @@ def _used_keys(value: object) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("release:", "relaese:",
-         "1: release: missing: add this key\n"
-         "2: relaese: unknown key; write release"),
         ("25.09", "25.9",
          '2: release: no SageMaker Triton release "25.9": did you mean 25.09? '
          "Known: " + ", ".join(row.name for row in platform_facts.releases())),
@@ -110,9 +95,6 @@ def _used_keys(value: object) -> Iterator[tuple[str, str]]:
          "name"),
         ("[minilm]", "[b-b, a-a, b-b, a-a, c-c]",
          "5: endpoints.text.models: a-a, b-b listed twice: remove one"),
-        ("    instance_type: ml.g5.xlarge\n",
-         "    instance_type: ml.g5.xlarge\n    instance_count: 0\n",
-         "7: endpoints.text.instance_count: 0 is out of range: write 1 or more"),
         ("[minilm]", "[a-a, b-b]\n    hosting: single-model",
          "5: endpoints.text.models: single-model hosting takes one model, not 2"),
         ("us-east-1", "mx-central-1",
@@ -132,31 +114,6 @@ def _used_keys(value: object) -> Iterator[tuple[str, str]]:
 def test_invalid_stage_error_has_line_and_fix(old: str, new: str, message: str) -> None:
     lines = problems(VALID.replace(old, new, 1))
     assert lines == [f"prod.yaml:{line}" for line in message.splitlines()]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "location"),
-    [
-        ("region:", 'account: "1234"\nregion:', "prod.yaml:1: account: "),
-        ("region:", 'account: "1234567890\u0661\u0662"\nregion:', "prod.yaml:1: account: "),
-        (VALID.partition("endpoints:")[2], " {}\n", "prod.yaml:3: endpoints: "),
-        ("[minilm]", "[]", "prod.yaml:5: endpoints.text.models: "),
-        ("[minilm]", "[minilm, Mini_LM]", "prod.yaml:5: endpoints.text.models.1: "),
-        ("  text:", "  -text:", "prod.yaml:4: endpoints.-text"),
-    ],
-    ids=[
-        "short account",
-        "account in other digits",
-        "no endpoints",
-        "no models",
-        "model name",
-        "endpoint name",
-    ],
-)
-def test_malformed_value_is_an_error_at_its_line(old: str, new: str, location: str) -> None:
-    lines = problems(VALID.replace(old, new, 1))
-    assert len(lines) == 1
-    assert lines[0].startswith(location)
 
 
 @pytest.mark.parametrize(
@@ -194,11 +151,6 @@ def test_malformed_value_is_an_error_at_its_line(old: str, new: str, location: s
          "alarms.model_latency_p99_ms.warning: 900 is more than critical, 500"),
         ("    alarms: { cache_hit_rate_below: { warning: 0.5, critical: 0.8 } }",
          "alarms.cache_hit_rate_below.warning: 0.5 is less than critical, 0.8"),
-        # Values of other types
-        ("    instance_count: true", "instance_count: write a valid integer, not True"),
-        ("log_retention_days: 45",
-         "log_retention_days: write 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, "
-         "1096, 1827, 2192, 2557, 2922, 3288 or 3653, not 45"),
         ("zones: [us-east-1a, us-east-1b]",
          "zones: only a private network has subnets: write private_network: true"),
         ("private_network: true\nzones: [us-east-1a, us-west-2-lax-1a]",
@@ -207,8 +159,6 @@ def test_malformed_value_is_an_error_at_its_line(old: str, new: str, location: s
          "production: alarms of a production stage have no notification target: write notify"),
         ("    instance_count: 2\nnotify: { email: [team@company.com] }",
          "notify: only production stages have alarms to notify of: remove notify"),
-        ("    instance_count: 2\nproduction: true\nnotify: { topics: [on-call] }",
-         "notify.topics.0: 'on-call' is not the ARN of an SNS topic"),
         (f'gpu_build_images: {{ "25.09": "{IMAGE}" }}',
          "gpu_build_images.25.09: the image is in another region than us-east-1: copy it there"),
         (f"    instance_count: 2\nproduction: true\nnotify: {{ topics: [{TOPIC_IN_CHINA}] }}",
@@ -223,8 +173,6 @@ def test_malformed_value_is_an_error_at_its_line(old: str, new: str, location: s
         # The image
         (f"    hosting: single-model\n    image: {{ uri: '{IMAGE}' }}",
          "image.uri: the image is in another region than us-east-1: copy it there"),
-        ("    hosting: single-model\n    image: { uri: 'nvcr.io/nvidia/tritonserver:25.09' }",
-         "image.uri: 'nvcr.io/nvidia/tritonserver:25.09'"),
         (f"    {OWN_IMAGE}",
          "image: ml.g5.xlarge has a GPU, and a multi-model endpoint with GPUs runs only AWS's "
          "image"),
@@ -238,20 +186,15 @@ def test_invalid_setting_is_an_error_at_its_key(setting: str, message: str) -> N
 @pytest.mark.parametrize(
     ("release", "setting", "since"),
     [
-        ("25.09", "server: { inference_type: generate }\n    hosting: single-model", None),
         ("24.09", "server: { inference_type: generate }\n    hosting: single-model", "25.03"),
         ("23.06", 'server: { additional_args: "--x" }', "23.07"),
         ("23.06", "publish_metrics: true", "23.07"),
     ],
 )
 def test_option_unsupported_by_the_release_is_an_error(
-    release: str, setting: str, since: str | None
+    release: str, setting: str, since: str
 ) -> None:
-    text = f"{VALID}    {setting}\n".replace("25.09", release)
-    if since is None:
-        assert load(text)
-        return
-    (problem,) = problems(text)
+    (problem,) = problems(f"{VALID}    {setting}\n".replace("25.09", release))
     assert problem.endswith(
         f": release {release} does not have it: remove it, or write release {since} or newer"
     )
@@ -263,21 +206,15 @@ def test_option_unsupported_by_the_release_is_an_error(
 @pytest.mark.parametrize(
     ("release", "setting", "message"),
     [
-        ("24.09", "tensorflow_version: 2", None),
         ("23.05", "tensorflow_version: 1", "has TensorFlow 2 only: write 2, or remove it"),
-        ("23.03", "tensorflow_version: 1", None),
         ("25.09", "tensorflow_version: 2", "has no TensorFlow: remove it"),
     ],
 )
-def test_tensorflow_version_is_one_of_the_release(
-    release: str, setting: str, message: str | None
-) -> None:
+def test_tensorflow_version_is_one_of_the_release(release: str, setting: str, message: str) -> None:
     text = f"{VALID}    server: {{ {setting} }}\n".replace("25.09", release)
-    if message is None:
-        assert load(text)
-        return
     key = "prod.yaml:7: endpoints.text.server.tensorflow_version"
     assert problems(text) == [f"{key}: release {release} {message}"]
+    assert load(text.replace(release, "23.03"))
 
 
 @pytest.mark.parametrize(
@@ -298,22 +235,6 @@ def test_production_endpoint_needs_two_instances(settings: str, key: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "repository",
-    [
-        "octo-repo",
-        "octo-org/*",
-        "*/octo-repo",
-        "octo-org/octo-repo:ref",
-        "octo-org@123456/octo-repo",
-        "https://github.com/octo-org/octo-repo",
-    ],
-)
-def test_invalid_delivery_repository_is_an_error(repository: str) -> None:
-    (problem,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + VALID)
-    assert problem.startswith(f"prod.yaml:1: delivery.repository: '{repository}' is not a")
-
-
-@pytest.mark.parametrize(
     ("existing", "message"),
     [
         ("vpc_id: vpc-x", "vpc_id: 'vpc-x' is not the ID of a VPC: write vpc-0123456789abcdef0"),
@@ -322,30 +243,18 @@ def test_invalid_delivery_repository_is_an_error(repository: str) -> None:
          "subnet_ids: 1 subnet(s): SageMaker needs 2 to 16, in two or more availability zones"),
         (f"{VPC}, subnet_ids: [{SUBNETS[0]}, {SUBNETS[0]}]",
          f"subnet_ids: {SUBNETS[0]} listed twice: remove one"),
-        (f"{VPC}, subnet_ids: [{SUBNETS[0]}, eu-west-1a]",
-         "subnet_ids.1: 'eu-west-1a' is not the ID of a subnet: write subnet-"),
         (f"subnet_ids: [{', '.join(SUBNETS)}]",
          "vpc_id: missing: write the VPC of subnet_ids and security_group_ids"),
-        ("security_group_ids: [default]",
-         "security_group_ids.0: 'default' is not the ID of a security group: write sg-"),
         (f"security_group_ids: [{', '.join(f'sg-0123456{n}' for n in range(5))}]",
          "security_group_ids: 5 security groups: write at most 4"),
-        ("kms_key_arn: alias/models",
-         "kms_key_arn: 'alias/models' is not the ARN of a KMS key: write arn:aws:kms:"),
         (f"kms_key_arn: {ARN.replace('us-east-1', 'eu-west-1')}",
          "kms_key_arn: the key is not in us-east-1: write a key of the stage's region"),
-        ("execution_role_arn: serving",
-         "execution_role_arn: 'serving' is not the ARN of a role: write arn:aws:iam::"),
         ("execution_role_arn: arn:aws:iam::999988887777:role/serving",
          "execution_role_arn: the role is not in the stage's account 111122223333: write"),
-        ("permissions_boundary: arn:aws:iam::aws:policy/x",
-         "permissions_boundary: 'arn:aws:iam::aws:policy/x' is not the name of a managed policy"),
         ("execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving",
          "execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving is not an ARN of"),
-        ("bootstrap_qualifier: Acme-Team",
-         "bootstrap_qualifier: 'Acme-Team' is not a qualifier: write the 1 to 10"),
-        ("capture_bucket: s3://records",
-         "capture_bucket: 's3://records' is not the name of a bucket: write 3 to 63"),
+        ("bootstrap_qualifier: acme team",
+         "bootstrap_qualifier: 'acme team' is not a qualifier: write the 1 to 10"),
         ("capture_bucket: records",
          "capture_bucket: no endpoint has data_capture: remove it, or write data_capture: {}"),
     ],

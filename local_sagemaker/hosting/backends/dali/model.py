@@ -26,6 +26,8 @@ class TritonPythonModel(StandIn):
 
     def load(self, path: Path) -> None:
         self.path = path
+        threads = self.config["parameters"].get("num_threads")  # source: src/parameters.h
+        self.num_threads = int(threads["string_value"]) if threads else -1  # the file's
         self.build()
         provided = self.pipeline.output_dtype()  # None for types that the pipeline does not declare
         if len(provided) != len(self.outputs):
@@ -42,7 +44,7 @@ class TritonPythonModel(StandIn):
         self.pipeline = Pipeline.deserialize(
             filename=str(self.path),
             **({"batch_size": self.max_batch_size} if self.max_batch_size else {}),
-            num_threads=1,
+            num_threads=self.num_threads,
             device_id=types.CPU_ONLY_DEVICE_ID,
             exec_pipelined=False,  # each run returns its own output
             exec_async=False,

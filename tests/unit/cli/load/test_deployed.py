@@ -11,9 +11,8 @@ import pytest
 
 from cli.dispatch import parse_command
 from cli.load import arguments, size
-from cli.load.deployed import DeployedEndpoint, is_load_allowed
+from cli.load.deployed import DeployedEndpoint
 from cli.load.generator import Generator
-from stages import load_stage
 from tests.processes import run_main
 from tests.tritonsm import tritonsm
 from tests.unit.cli.load.support import step
@@ -30,11 +29,9 @@ class FakeSageMaker:
 
     def __init__(self) -> None:
         self.endpoint: dict[str, Any] = ENDPOINT
-        self.names: list[str] = []
         self.meta = SimpleNamespace(endpoint_url="https://api.sagemaker.us-east-1.amazonaws.com")
 
-    def describe_endpoint(self, **request: str) -> dict[str, Any]:
-        self.names.append(request["EndpointName"])
+    def describe_endpoint(self, **_: str) -> dict[str, Any]:
         return self.endpoint
 
     def describe_endpoint_config(self, **_: str) -> dict[str, Any]:
@@ -66,44 +63,23 @@ def test_description_has_the_cost_per_hour(sagemaker: FakeSageMaker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("yes", "answer", "allowed"),
-    [(True, None, True), (False, "y", True), (False, "", False), (False, None, False)],
-)
-def test_production_needs_a_confirmation(
-    monkeypatch: pytest.MonkeyPatch, yes: bool, answer: str | None, allowed: bool
-) -> None:
-    production, development = (
-        DeployedEndpoint(
-            name=f"{stage}-text",
-            stage=stage,
-            config=load_stage(stage),
-            instances={},
-            variants=(),
-            is_local=False,
-        )
-        for stage in ("prod", "dev")
-    )
-    monkeypatch.setattr("sys.stdin.isatty", lambda: answer is not None)
-    monkeypatch.setattr("builtins.input", lambda _: answer)
-    assert is_load_allowed([development, production], yes=yes) is allowed
-    assert is_load_allowed([development], yes=False)
-
-
-@pytest.mark.parametrize(
     "command",
     [
         ["load", "prod-text/minilm", "--rate", "1"],
         ["size", "minilm", "--endpoint", "prod-text", "--p95", "50"],
     ],
 )
-def test_production_is_not_loaded_without_a_terminal(
+@pytest.mark.parametrize("answer", [None, ""])
+def test_production_is_not_loaded_without_a_confirmation(
     sagemaker: FakeSageMaker,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     command: list[str],
+    answer: str | None,
 ) -> None:
     monkeypatch.setattr(Generator, "measure", lambda *_: pytest.fail("a load was sent"))
-    monkeypatch.setattr("sys.stdin.isatty", lambda: False)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: answer is not None)
+    monkeypatch.setattr("builtins.input", lambda _: answer)
     with pytest.raises(SystemExit) as raised:
         parse_command(command)()
     assert raised.value.code == 2

@@ -30,16 +30,6 @@ def test_page_is_self_contained() -> None:
     assert "export {" not in text
 
 
-def test_page_has_steps_as_table_and_json() -> None:
-    text = page()
-    assert "<td>20</td><td>20</td><td>20</td>" in text
-    assert "<td>3</td></tr>" in text
-    assert "local-text/a 75 %" in text
-    data = re.search(r'<script type="application/json" id="result">(.*?)</script>', text)
-    assert data
-    assert [result["level"] for result in json.loads(data[1])["steps"]] == [10, 20]
-
-
 def test_names_are_escaped() -> None:
     text = page(endpoints={SCRIPT: SCRIPT}, mix={SCRIPT: 1.0})
     assert "<script>alert(1)" not in text

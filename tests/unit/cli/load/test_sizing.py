@@ -1,6 +1,5 @@
 """Tests of the instances of a stage for a measured rate, and of the bottleneck."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +53,6 @@ def test_result_is_saved_without_changing_the_model_version(tmp_path: Path) -> N
     path = sizing(model="resnet50-onnx").write(tmp_path)
     assert path.parent == tmp_path / "resnet50" / "tests" / "sizing"
     assert list(model_files(tmp_path / "resnet50")) == before
-    saved = json.loads(path.read_text())
-    assert {key: saved[key] for key in ("date", "version", "release", "measured_on", "region")} == {
-        "date": "2026-11-22",
-        "version": "fd7fc2b15569",
-        "release": "25.09",
-        "measured_on": "ml.g5.xlarge",
-        "region": "us-east-1",
-    }
-    assert saved["steps"][0]["start"] == "2026-11-22T03:00:30+00:00"
 
 
 LIGHTEST = step(1, metrics={"text/v": {"ModelLatency": 9.0}})

@@ -1,13 +1,11 @@
 """Tests of the data of `tritonsm status`, with fake AWS answers."""
 
-import io
 import json
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from botocore.response import StreamingBody
 
 from cli.status.report import (
     Alarm,
@@ -17,10 +15,7 @@ from cli.status.report import (
     VariantStatus,
     read_report,
 )
-from plan.document import ENDPOINT_KEY, PlannedPool
-from platform_facts.rules.catalog import entry_text
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
-from tests.unit.plan.plans import make_endpoint, make_variant
 
 NIGHT = "prod-night-g5-xlarge"
 """An endpoint of inference components in the stack prod-night."""
@@ -161,53 +156,3 @@ ENTRY = {
     "target_model": "minilm-a.tar.gz",
     "signature": {},
 }
-POOL = PlannedPool(instance_type="ml.m5.xlarge", prefix="text/cpu-24.09/", target="cpu-24.09")
-SETTINGS = make_endpoint(variants={"AllTraffic": make_variant(pools=(POOL,))}).settings
-TEMPLATE = {
-    "Metadata": {ENDPOINT_KEY: SETTINGS.metadata()},
-    "Resources": {"Config": {"Type": "AWS::SageMaker::EndpointConfig"},
-     "Catalog": {"Type": "Custom::TritonCatalog",
-      "Properties": {"List": "assets/prod/models.jsonl"}}},
-}  # fmt: skip
-
-
-def _get_object(request: dict[str, Any]) -> Any:
-    """Return the deployed list of models; there is no other object."""
-    if request["Key"] != "prod/models.jsonl":
-        raise error("NoSuchKey")
-    content = f"{entry_text(ENTRY)}\n".encode()
-    return {"Body": StreamingBody(io.BytesIO(content), len(content))}
-
-
-def _deploy_stack(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> None:
-    """Deploy a stack with the configuration `config`, and an empty catalog and bucket."""
-    bucket = {"OutputKey": "ExportsOutputRefModelsBucket970C6ADA", "OutputValue": "bucket"}
-    stack = {
-        "StackName": "prod-text",
-        "CreationTime": NOW,
-        "StackStatus": status,
-        "Outputs": [bucket],
-    }
-    detail = {
-        "LogicalResourceId": "Config",
-        "ResourceType": "AWS::SageMaker::EndpointConfig",
-        "LastUpdatedTimestamp": NOW,
-        "ResourceStatus": "UPDATE_COMPLETE",
-        "PhysicalResourceId": f"arn:aws:sagemaker:us-east-1:1:endpoint-config/{config}",
-    }
-    aws.answers |= {
-        "cloudformation.DescribeStacks": {"Stacks": [stack]},
-        "cloudformation.GetTemplate": {"TemplateBody": json.dumps(TEMPLATE)},
-        "cloudformation.DescribeStackResource": {"StackResourceDetail": detail},
-        "s3.GetObject": _get_object,
-        "s3.ListObjectsV2": {},
-    }
-
-
-def test_differences_of_endpoint_and_catalog_and_bucket(aws: Aws) -> None:
-    _deploy_stack(aws, "another")
-    endpoint, entry, archive = _report(aws).differences
-    assert "it serves with prod-text, but prod-text created another" in endpoint.text
-    assert (entry.subject, entry.text) == ("text/minilm", "the catalog has no entry")
-    assert entry.command == "make deliver STAGE=prod"
-    assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz does not exist"

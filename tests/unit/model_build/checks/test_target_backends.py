@@ -44,25 +44,25 @@ def messages(folder: Path, target: str, config: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "config", ['backend: "tensorrt"', 'platform: "tensorrt_plan"'], ids=["backend", "platform"]
-)
-def test_plan_file_requires_a_gpu(tmp_path: Path, config: str) -> None:
-    (line,) = messages(tmp_path, "cpu-25.09", f"\n{config}")
-    assert line.startswith("config.pbtxt:2: a TensorRT plan runs on GPUs only: serve it on an")
+    ("target", "config", "problem"),
+    [
+        ("cpu-25.09", '\nbackend: "tensorrt"', "config.pbtxt:2: a TensorRT plan runs on GPUs only"),
+        ("cpu-25.09", 'platform: "tensorrt_plan"', "config.pbtxt:1: a TensorRT plan runs on GPUs"),
+        ("cuda-25.09-sm86", 'platform: "tensorflow_savedmodel"',
+         "config.pbtxt:1: Triton 25.09 has no tensorflow backend; 25.02 was"),
+    ],
+)  # fmt: skip
+def test_backend_that_the_target_lacks_is_refused(
+    tmp_path: Path, target: str, config: str, problem: str
+) -> None:
+    (line,) = messages(tmp_path, target, config)
+    assert line.startswith(problem)
 
 
-def test_plan_file_is_accepted_for_a_gpu(tmp_path: Path) -> None:
+def test_plan_is_accepted_for_a_gpu_and_as_a_step_of_a_recipe(tmp_path: Path) -> None:
     assert messages(tmp_path, "cuda-25.09-sm86", 'backend: "tensorrt"') == []
-
-
-def test_plan_step_of_a_recipe_is_accepted_for_a_cpu(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(RECIPE)
-    assert messages(tmp_path, "cpu-25.09", 'backend: "tensorrt"') == []
-
-
-def test_backend_missing_in_the_release_is_refused(tmp_path: Path) -> None:
-    (line,) = messages(tmp_path, "cuda-25.09-sm86", 'platform: "tensorflow_savedmodel"')
-    assert line.startswith("config.pbtxt:1: Triton 25.09 has no tensorflow backend; 25.02 was")
+    assert [*target_backends(ModelSource(tmp_path), BuildTarget.parse("cpu-25.09"))] == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
@@ -40,22 +39,6 @@ def test_archives_are_built_once(aws: FakeAws, three: list[Path]) -> None:
     run_json(*arguments, *NO_LOAD)
     assert aws.s3.objects == before
     assert aws.s3.calls.count("CreateMultipartUpload") == uploads
-
-
-def test_other_models_are_built_after_one_that_fails(aws: FakeAws, three: list[Path]) -> None:
-    items = make_items(aws, *three)
-    items[1] = replace(items[1], digest="d" * 64)
-    gone = replace(items[2], source="prod/gone.zip", model="gone", key=f"{PREFIX}gone.tar.gz")
-    arguments = store_list(aws, [*items, gone])
-    captured = run_main(main, *arguments, *NO_LOAD, code=1)
-    assert captured.stdout == "built 2 of 4 archives\n"
-    errors = sorted(line for line in captured.stderr.splitlines() if line.startswith("error: "))
-    assert len(errors) == 2
-    assert errors[0].startswith("error: gone: AWS: An error occurred (NoSuchKey)")
-    assert errors[1].startswith("error: twice: its source has digest ")
-    assert "  4 of 4\n" in captured.stderr
-    assert items[0].key in aws.s3.objects
-    assert items[2].key in aws.s3.objects
 
 
 def test_error_of_this_program_is_one_of_the_model(

@@ -25,25 +25,6 @@ from tests.unit.model_build.fakes import client_error
 GPU_PREFIX = "text/cuda-25.09-sm86/"
 
 
-def test_model_is_built_for_the_endpoint_and_made_current(doubled: Path, aws: FakeAws) -> None:
-    version = compute_digest(doubled)[:12]
-    assert succeed("publish", *NO_LOAD, *ENDPOINT, doubled) == f"doubled is now {version}\n"
-    key = f"{PREFIX}published/doubled-{version}"
-    assert aws.archives == {f"{key}.tar.gz", f"{key}.json"}
-    assert json.loads(aws.s3.objects[f"{key}.json"]["Body"])["target"]["release"] == "24.09"
-    assert aws.catalog("doubled") == {
-        "model": "doubled",
-        "version": version,
-        "endpoint": "dev-text",
-        "target_model": f"published/doubled-{version}.tar.gz",
-        "signature": {
-            "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 2]}],
-            "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 2]}],
-            "max_batch_size": 8,
-        },
-    }
-
-
 def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")

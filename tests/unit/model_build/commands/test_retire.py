@@ -1,8 +1,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from tests.unit.model_build.commands.conftest import (
     ENDPOINT,
     PREFIX,
@@ -54,21 +52,6 @@ def test_manifest_is_deleted_before_the_archive(deployed_minilm: FakeAws) -> Non
     assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
     )
-
-
-@pytest.mark.parametrize("is_current", [True, False])
-def test_published_archive_is_retired_unless_current(
-    deployed_minilm: FakeAws, *, is_current: bool
-) -> None:
-    archive = f"published/minilm-{OLD}.tar.gz"
-    deployed_minilm.s3.objects[PREFIX + archive] = {"Body": b""}
-    if is_current:
-        deployed_minilm.put(deployed_minilm.catalog("minilm") | {"target_model": archive})
-        assert f"the catalog names {archive} for" in fail("retire", *ENDPOINT, "minilm", OLD)
-    else:
-        deleted = run_json("retire", *ENDPOINT, "minilm", OLD)
-        assert f"s3://bucket/{PREFIX}{archive}" in deleted
-    assert (PREFIX + archive in deployed_minilm.s3.objects) == is_current
 
 
 def test_archive_of_another_catalog_entry_is_refused(deployed_minilm: FakeAws) -> None:

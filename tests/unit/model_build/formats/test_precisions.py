@@ -50,28 +50,6 @@ def test_weights_are_fp16_and_tensors_keep_their_types(tmp_path: Path) -> None:
         np.testing.assert_allclose(output, expected, rtol=1e-3)
 
 
-def _write_mask(path: Path) -> None:
-    """Write a graph that casts an integer mask to FP32, as attention masks are."""
-    nodes = [
-        helper.make_node("Cast", ["mask"], ["weight"], to=TensorProto.FLOAT),
-        helper.make_node("Mul", ["x", "weight"], ["y"]),
-    ]
-    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 3]) for name in "xy")
-    mask = helper.make_tensor_value_info("mask", TensorProto.INT32, ["batch", 3])
-    _save(path, "masked", nodes, [x, mask], [y])
-
-
-def test_integer_mask_is_cast_to_fp16(tmp_path: Path) -> None:
-    # The graph of another converter could not be loaded (onnxconverter-common#320).
-    _write_mask(tmp_path / "full.onnx")
-    to_half_precision(tmp_path / "full.onnx", tmp_path / "half.onnx")
-    session = onnxruntime.InferenceSession(
-        tmp_path / "half.onnx", providers=["CPUExecutionProvider"]
-    )
-    values = {"x": np.full((1, 3), 0.5, np.float32), "mask": np.array([[1, 0, 1]], np.int32)}
-    assert session.run(["y"], values)[0].tolist() == [[0.5, 0.0, 0.5]]
-
-
 def test_weights_are_bf16_and_tensors_keep_their_types(tmp_path: Path) -> None:
     _write_bert(tmp_path / "full.onnx")
     to_bfloat16(tmp_path / "full.onnx", tmp_path / "brain.onnx")

@@ -1,19 +1,17 @@
 """The TensorRT step of a recipe, compiled on a fake GPU."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 
 from model_build import BuildError, BuildTarget
 from model_build.engines.accepted_results import FolderResultStore
-from model_build.engines.engine_job import EngineJob
 from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
 from model_build.export.step import StepContext
 from model_build.formats.tensorrt import TensorRt
-from model_build.progress import Progress
 from model_build.recipe import Recipe
 from platform_facts import ComputeCapability
 from tests.torch_source import torch_source
@@ -31,37 +29,15 @@ STEP: dict[str, Any] = {
 }  # fmt: skip
 
 
-A10G = ComputeCapability(8, 6)
-
-
-@dataclass
-class _Gpu:
-    """Fake GPU; `jobs` has the compiled jobs."""
-
-    capability: ComputeCapability = A10G
-    jobs: list[EngineJob] = field(default_factory=list)
-
-    def compute_capability(self) -> ComputeCapability:
-        return self.capability
-
-    def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
-        self.jobs.append(job)
-        LocalGpu().run(job, to=to, progress=progress)
-
-
-@pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> _Gpu:
-    monkeypatch.setenv("PYTHONPATH", f"{STAND_IN}:{ROOT}")
-    monkeypatch.setenv("STAND_IN_TENSORRT", "10.9.0.34")
-    monkeypatch.delenv("CUDA_VERSION", raising=False)
-    return _Gpu()
-
-
 @pytest.fixture
 def context(
-    tmp_path: Path, progress_lines: ProgressLines, monkeypatch: pytest.MonkeyPatch, gpu: _Gpu
+    tmp_path: Path, progress_lines: ProgressLines, monkeypatch: pytest.MonkeyPatch
 ) -> StepContext:
-    """Context of a build whose ONNX file is written without an export."""
+    """Context of a build with a fake A10G, whose ONNX file is written without an export."""
+    monkeypatch.setenv("PYTHONPATH", f"{STAND_IN}:{ROOT}")
+    monkeypatch.setenv("STAND_IN_TENSORRT", "10.9.0.34.post1")  # PyPI's repair of the version
+    monkeypatch.delenv("CUDA_VERSION", raising=False)
+    monkeypatch.setattr(LocalGpu, "compute_capability", lambda _: ComputeCapability(8, 6))
     content = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
     monkeypatch.setattr(
         "model_build.formats.onnx.export._write_onnx", lambda *_, to, **__: to.write_bytes(content)
@@ -70,15 +46,10 @@ def context(
     return step_context(
         tmp_path,
         target=BuildTarget(release="25.04", compute_capability="8.9"),
-        scratch=_scratch(tmp_path, "scratch"),
+        scratch=Path(mkdtemp(dir=tmp_path)),
         progress=progress_lines,
-        engines=Engines(FolderResultStore(tmp_path / "kept"), gpu),
+        engines=Engines(FolderResultStore(tmp_path / "kept"), LocalGpu()),
     )
-
-
-def _scratch(folder: Path, name: str) -> Path:
-    (folder / name).mkdir()
-    return folder / name
 
 
 def _export(context: StepContext, to: Path, **engine: Any) -> Any:
@@ -105,9 +76,9 @@ def test_engine_of_a_precision_is_compared_and_timed(
 
 
 def test_unsuitable_gpu_is_refused_before_the_export(
-    context: StepContext, tmp_path: Path, gpu: _Gpu
+    context: StepContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gpu.capability = ComputeCapability(7, 5)
+    monkeypatch.setattr(LocalGpu, "compute_capability", lambda _: ComputeCapability(7, 5))
     with pytest.raises(BuildError, match=r"for compute capability 8\.9 cannot be compiled on"):
         _export(context, tmp_path / "model.plan")
     assert list(context.scratch.iterdir()) == []

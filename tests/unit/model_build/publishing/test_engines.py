@@ -8,7 +8,6 @@ import pytest
 
 from model_build import BuildError
 from model_build.engines.codebuild import CodeBuildGpu
-from model_build.engines.local_gpu import LocalGpu
 from model_build.publishing import engines
 from platform_facts import ComputeCapability
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
@@ -41,16 +40,6 @@ def _fake_gpu(monkeypatch: pytest.MonkeyPatch, *, tensorrt: bool) -> None:
     """Let this machine have a GPU, with or without TensorRT."""
     monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(capability=(8, 9)))
     monkeypatch.setattr(engines, "find_spec", {"tensorrt": tensorrt or None}.__getitem__)
-
-
-def test_codebuild_compiles_in_the_configured_project(stacks: _Stacks) -> None:
-    images = {"25.09": "mirror"}
-    gpu = engines.bucket_engines(FakeS3().bucket, project="gpu", images=images, deadline=7.0).gpu
-    assert isinstance(gpu, CodeBuildGpu)
-    assert (gpu.project, gpu.images, gpu.deadline) == ("gpu", images, 7.0)
-    assert isinstance(
-        engines.bucket_engines(FakeS3().bucket, project=None, images={}).gpu, LocalGpu
-    )
 
 
 def test_machine_without_tensorrt_uses_the_project_of_the_stage(

@@ -33,11 +33,11 @@ URL = "s3://models/text/cpu-24.09/minilm.tar.gz"
 
 @pytest.mark.parametrize(
     "container",
-    [{"ModelDataUrl": URL}, {"ModelDataUrl": URL, "Mode": "SingleModel"}, None],
-    ids=["default", "single-model", "components"],
+    [{"ModelDataUrl": URL}, {"ModelDataUrl": URL, "Mode": "SingleModel"}],
+    ids=["default", "single-model"],
 )
 def test_endpoint_without_a_multi_model_container_is_refused(
-    sagemaker: FakeSageMaker, container: dict[str, str] | None
+    sagemaker: FakeSageMaker, container: dict[str, str]
 ) -> None:
     sagemaker.endpoints["dev-text"] = [container]
     with pytest.raises(
@@ -66,7 +66,6 @@ def test_scaling_and_maintenance_are_not_refused(sagemaker: FakeSageMaker, statu
     ("status", "is_refused"),
     [
         ("UPDATE_IN_PROGRESS", True),
-        ("UPDATE_ROLLBACK_IN_PROGRESS", True),
         ("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", True),
         ("UPDATE_ROLLBACK_FAILED", True),
         ("UPDATE_COMPLETE", False),

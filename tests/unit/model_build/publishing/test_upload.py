@@ -30,21 +30,6 @@ def _upload(s3: FakeS3, file: Path) -> bool:
     return upload.upload(s3.bucket, file, key=KEY)
 
 
-def test_parts_are_completed_in_order(s3: FakeS3, file: Path) -> None:
-    assert _upload(s3, file)
-    (stored_object,) = s3.objects.items()
-    assert stored_object[0] == KEY
-    assert stored_object[1]["Body"] == file.read_bytes()
-    assert stored_object[1]["ContentType"] == "application/gzip"
-    assert s3.calls == [
-        "ListMultipartUploads",
-        "CreateMultipartUpload",
-        *["UploadPart"] * 4,
-        "CompleteMultipartUpload",
-    ]
-    assert s3.unfinished == {}
-
-
 def test_existing_key_is_not_overwritten(s3: FakeS3, file: Path) -> None:
     s3.objects[KEY] = {"Body": b"older"}
     assert not _upload(s3, file)

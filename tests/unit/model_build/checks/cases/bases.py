@@ -99,7 +99,7 @@ output [
 ]
 # FIELDS
 """,
-    "twice/1/model.pt": partial(files.torchscript, tensors=2),
+    "twice/1/model.pt": files.torchscript,
 }
 
 TENSORRT: Files = {

@@ -48,11 +48,6 @@ CASES = [
           "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n"},
          'twice/1/model.py:8:12: calls model "inner" by a fixed name [bls_calls]'),
     # onnx_tensors: lists that Triton completes
-    *(case(f"ONNX model without {kind}s", ONNX, {CONFIG: {f"{kind} [ {{ {tensor} }} ]\n": ""}},
-           f"twice/config.pbtxt: warning: declares no {kind}: add {kind} [ {{ name data_type dims "
-           "} ] [tensor_lists]")
-      for kind, tensor in (("input", 'name: "x" data_type: TYPE_FP32 dims: [ 2 ]'),
-                           ("output", 'name: "y" data_type: TYPE_FP32 dims: [ 2 ]'))),
     case("ONNX model without outputs that gets a batch axis", ONNX,
          {CONFIG: {'output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]\n': "",
                    "max_batch_size: 8": "max_batch_size: 0",
@@ -117,10 +112,6 @@ CASES = [
     case("ONNX file with a fixed batch size", ONNX,
          {"twice/1/model.onnx": partial(files.onnx, {"x": [1, 2]}, {"y": ["n", 2]})},
          'twice/config.pbtxt:3:42: input "x" is [1, 2] in 1/model.onnx [onnx_tensors]'),
-    case("ONNX file with an undeclared batch axis", ONNX,
-         {CONFIG: {"max_batch_size: 8": "max_batch_size: 0"}},
-         'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [-1, 2] [onnx_tensors]',
-         'twice/config.pbtxt:4:43: output "y" has dims [2], 1/model.onnx has [onnx_tensors]'),
     case("ONNX file with other dims in version 2", ONNX,
          {"twice/2/model.onnx": partial(files.onnx, {"x": ["n", 2, 2]}, {"y": ["n", 2]})},
          'twice/config.pbtxt:3:42: input "x" has dims [2], 2/model.onnx has [2, [onnx_tensors]'),

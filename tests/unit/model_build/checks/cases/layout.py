@@ -80,9 +80,6 @@ CASES = [
          {"twice/1/model.pt": None, "twice/1/model.pt2": ""},
          "twice/1/model.pt: the file is missing: the pytorch backend opens it, and model.pt2 with "
          'platform: "torch_aoti" [version_files]'),
-    case("missing default_model_filename", PYTHON,
-         {CONFIG: {"# FIELDS": 'default_model_filename: "twice.py"'}},
-         "twice/1/twice.py: the file is missing: the python backend opens it [version_files]"),
     # label_files
     case("missing labels", PYTHON,
          {CONFIG: {'output [ { name: "Y" ': 'output [ { label_filename: "labels.txt" name: "Y" '}},

@@ -51,9 +51,6 @@ CASES = [
                                  f"  files: {{ a.onnx: {SHA256} }}\nfiles:\n",
            ONNX_STEP: "    to: copy\n    weights: twice.onnx\n"}},
          "recipe.yaml:7: ... twice.onnx is not one of the recipe's weights [recipe_sources]"),
-    case("import without installed packages", PACKAGES,
-         {"second/1/model.py": "import sklearn\n" + MODEL},
-         "second/1/model.py:1:1: imports sklearn ... --to second --add scikit [recipe_imports]"),
     case("import that the requirements do not have", PACKAGES,
          {"first/1/model.py": "import bs4, tokenizers, torch\n" + MODEL},
          "first/1/model.py:1:1: imports torch ... --to first --add torch` [recipe_imports]"),
@@ -69,9 +66,6 @@ CASES = [
          {RECIPE_FILE: {"files:\n": "files:\n  twice/1/site-packages:\n    to: python-packages\n"
                                  "    requirements: requirements.txt\n"}},
          "recipe.yaml:3: ... requirements requirements.txt does not exist [recipe_sources]"),
-    case("invalid config.pbtxt", RECIPE,
-         {"twice/config.pbtxt": {"max_batch_size: 8": "max_batch_size: -8"}},
-         "twice/config.pbtxt:2:1: max_batch_size is -8: write the largest batch, [batch_sizes]"),
     case("packages without hashes", RECIPE,
          {"pins.txt": "--only-binary :all:\nnumpy==1.26.4 \\\n  --hash=sha256:00\n\n"
           "torch==2.4.1  # none\nsix==1.17.0 \\\n\nidna==3.10\n"},
@@ -93,6 +87,13 @@ CASES = [
               "# FIELDS": 'parameters { key: "max_seq_len" value { string_value: "8" } }'}},
          "twice/config.pbtxt:5:1: warning: max_seq_len is 8, and the engine of this archive takes "
          "lengths up to 4: [engine_lengths]"),
+    # engine_batches
+    case("preferred batch for which no engine is tuned", RECIPE,
+         {**_tensorrt_changes("{ x: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
+          "twice/config.pbtxt": {'"onnxruntime"': '"tensorrt"',
+            "# FIELDS": "dynamic_batching { preferred_batch_size: [ 4, 8 ] }"}},
+         "twice/config.pbtxt:5:47: warning: preferred batch size 8: the engine of "
+         "twice/1/model.plan is tuned for batches of 4: [engine_batches]"),
     # engine_profiles
     case("profile with other inputs", RECIPE,
          _tensorrt_changes("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),

@@ -145,8 +145,6 @@ CASES = [
     case("DALI pipeline that Triton serializes", DALI,
          {"pictures/1/model.dali": None, "pictures/1/dali.py": "# autoserialize\n"}),
     # Scheduling
-    case("instances on CPUs and GPUs", PYTHON,
-         {CONFIG: {"# FIELDS": "instance_group [ { kind: KIND_CPU }, { kind: KIND_GPU } ]"}}),
     case("decoupled model", PYTHON,
          {CONFIG: {"# FIELDS": "model_transaction_policy { decoupled: true }"}}),
     # Python models
