@@ -39,6 +39,6 @@ def test_table_has_caller_and_action_and_reason(
         *("assumed-role/prod-delivery-Deploy/GitHubActions", "text/a", "1"),
     ]
     assert "wrong" in faulty
-    assert "dddddddddddd aaaaaaaaaaaa: text/model-0 0123456789ab, " in faulty
-    assert faulty.rstrip().endswith("and 2 more")
+    shown = ", ".join(f"text/model-{number} 0123456789ab" for number in range(3))
+    assert faulty.rstrip().endswith(f"dddddddddddd aaaaaaaaaaaa: {shown}, and 2 more")
     assert reason.strip() == "Y differs"

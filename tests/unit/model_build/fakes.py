@@ -55,25 +55,18 @@ class ProgressLines(list[str]):
 
 
 class _Paginator:
-    """Paginator of `list_items(request)`.
-
-    An empty XML response (S3) has no list; an empty JSON response has an empty one.
-    """
+    """Paginator of `list_items(request)`; an empty response has no list."""
 
     def __init__(
-        self,
-        key: str,
-        list_items: Callable[[dict[str, Any]], list[dict[str, Any]]],
-        *,
-        xml: bool = False,
+        self, key: str, list_items: Callable[[dict[str, Any]], list[dict[str, Any]]]
     ) -> None:
-        self._key, self._list_items, self._xml = key, list_items, xml
+        self._key, self._list_items = key, list_items
 
     def paginate(self, **request: Any) -> Iterator[dict[str, Any]]:
         items = self._list_items(request)
         for start in range(0, max(len(items), 1), PAGE):
             page = items[start : start + PAGE]
-            yield {} if self._xml and not page else {self._key: page}
+            yield {self._key: page} if page else {}
 
 
 class FakeS3:
@@ -138,10 +131,9 @@ class FakeS3:
                 raise client_error("CompleteMultipartUpload", "InvalidPart")
         bodies = [upload["Parts"][number][1] for number in numbers]
         del self.unfinished[request["UploadId"]]
-        self._store(request["Key"], b"".join(bodies), upload)
         digests = b"".join(hashlib.sha256(body).digest() for body in bodies)
         composite = f"{b64encode(hashlib.sha256(digests).digest()).decode()}-{len(bodies)}"
-        self.objects[request["Key"]]["ChecksumSHA256"] = composite
+        self.objects[request["Key"]] = {"Body": b"".join(bodies), "ChecksumSHA256": composite}
         return {}
 
     def abort_multipart_upload(self, **request: Any) -> dict[str, Any]:
@@ -154,7 +146,7 @@ class FakeS3:
     def put_object(self, **request: Any) -> dict[str, Any]:
         self._record("PutObject", request)
         self._require_absent("PutObject", request)
-        self._store(request["Key"], request["Body"], request)
+        self.objects[request["Key"]] = {"Body": request["Body"]}
         return {}
 
     def head_object(self, **request: Any) -> dict[str, Any]:
@@ -177,7 +169,7 @@ class FakeS3:
 
     def upload_file(self, path: str, bucket: str, key: str) -> None:
         self._record("PutObject", {"Bucket": bucket, "Key": key})
-        self._store(key, Path(path).read_bytes(), {})
+        self.objects[key] = {"Body": Path(path).read_bytes()}
 
     def list_objects_v2(self, **request: Any) -> dict[str, Any]:
         self._record("ListObjectsV2", request)
@@ -191,8 +183,8 @@ class FakeS3:
 
     def get_paginator(self, operation: str) -> _Paginator:
         return {
-            "list_multipart_uploads": _Paginator("Uploads", self._list_multipart_uploads, xml=True),
-            "list_objects_v2": _Paginator("Contents", self._list_objects, xml=True),
+            "list_multipart_uploads": _Paginator("Uploads", self._list_multipart_uploads),
+            "list_objects_v2": _Paginator("Contents", self._list_objects),
         }[operation]
 
     def _list_objects(self, request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -220,12 +212,6 @@ class FakeS3:
         assert request["IfNoneMatch"] == "*"
         if request["Key"] in self.objects:
             raise client_error(operation, "PreconditionFailed")
-
-    def _store(self, key: str, body: bytes, request: dict[str, Any]) -> None:
-        self.objects[key] = {
-            "Body": body,
-            "ContentType": request.get("ContentType", "binary/octet-stream"),
-        }
 
 
 def client_error(operation: str, code: str) -> ClientError:

@@ -253,6 +253,8 @@ def test_production_endpoint_needs_two_instances(settings: str, key: str) -> Non
          "execution_role_arn: the role is not in the stage's account 111122223333: write"),
         ("execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving",
          "execution_role_arn: arn:aws-us-gov:iam::111122223333:role/serving is not an ARN of"),
+        ("bootstrap_qualifier: acme team",
+         "bootstrap_qualifier: 'acme team' is not a qualifier: write the 1 to 10"),
         ("capture_bucket: records",
          "capture_bucket: no endpoint has data_capture: remove it, or write data_capture: {}"),
     ],

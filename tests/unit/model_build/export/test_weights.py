@@ -61,7 +61,8 @@ def test_weights_are_read_once_from_the_model_folder(tmp_path: Path, model_folde
 def test_wrong_sha256_is_refused(tmp_path: Path, model_folder: Path) -> None:
     (model_folder / "data" / "model.bin").write_bytes(b"other")
     with pytest.raises(
-        BuildError, match=f"model.bin has .* {_sha256(b'other')}, .* {_sha256(b'weights')}"
+        BuildError,
+        match=f"model.bin .* {_sha256(b'other')}, .* {_sha256(b'weights')}. The file has changed",
     ):
         _fetch(IN_FOLDER, tmp_path, folder=model_folder)
 
