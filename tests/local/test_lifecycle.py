@@ -2,7 +2,7 @@
 
 The tests depend on each other, in the order of this file. The stage `local` has `line`, which a
 build exports and compares with PyTorch, `twice`, which is changed, and the rows of the table
-`demand`. The demo deploys the unchanged stage (models/test_first_hour.py).
+`demand`. The demo deploys the unchanged stage (tests/readme/test_readme.py).
 """
 
 import json

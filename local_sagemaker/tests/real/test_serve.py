@@ -239,13 +239,12 @@ def test_calls_of_a_sequence_reach_one_instance(many: Server) -> None:
     sums = Model(many, "sums")
     assert sums.load() == 200
     totals: dict[int, list[float]] = {7: [], 8: []}
-    for step in range(3):
-        for sequence, answers in totals.items():
-            flags = {"sequence_start": step == 0, "sequence_end": step == 2}
-            call = {"inputs": [{**X, "data": [sequence]}]}
-            answers += numbers(
-                sums.invoke({**call, "parameters": {"sequence_id": sequence, **flags}})
-            )
+    calls = (7, 8, 8, 7, 7, 8)  # other calls would reach the two instances in turn
+    for number, sequence in enumerate(calls):
+        flags = {"sequence_start": number < 2, "sequence_end": number > 3}
+        request = {"inputs": [{**X, "data": [sequence]}]}
+        parameters = {"sequence_id": sequence, **flags}
+        totals[sequence] += numbers(sums.invoke({**request, "parameters": parameters}))
     assert totals == {7: [7, 14, 21], 8: [8, 16, 24]}
     assert sums.unload() == 200
 

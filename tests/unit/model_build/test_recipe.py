@@ -39,7 +39,12 @@ def problems(old_text: str, new_text: str) -> list[str]:
 MALFORMED = {
     "unknown format": ("to: onnx", "to: onx", "9: files.encoder/1/model.onnx"),
     "old opset": ("opset: 18", "opset: 9", "12: files.encoder/1/model.onnx.opset: "),
-    "no tolerance": ("1.0e-5", "0", "13: files.encoder/1/model.onnx.gate.max_absolute_difference"),
+    "no tolerance": (
+        "1.0e-5",
+        "0",
+        "13: files.encoder/1/model.onnx.gate.max_absolute_difference: 0 is out of range: write "
+        "more than 0",
+    ),
     "no version": ("some-weights==1.0", "some-weights", "4: weights.package: "),
     "pip option": ("some-weights==", "-weights==", "4: weights.package: "),
     "short sha256": ("a" * 64, "a" * 63, "7: weights.files.model.bin: "),

@@ -46,7 +46,8 @@ def test_variants_with_the_same_gpu_share_an_archive() -> None:
     pools = [pool for variant in endpoint.settings.variants.values() for pool in variant.pools]
     assert [pool.prefix for pool in pools] == 2 * ["text/cuda-25.09-sm86/"]
     model = only_model(endpoint)
-    assert [*model.archives] == [f"text/cuda-25.09-sm86/minilm-{model.version}.tar.gz"]
+    assert model.catalog.target_model == f"minilm-{model.version}.tar.gz"
+    assert [*model.archives] == [f"text/cuda-25.09-sm86/{model.catalog.target_model}"]
 
 
 def test_pools_with_different_gpus_have_separate_archives() -> None:

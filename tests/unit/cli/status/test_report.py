@@ -10,9 +10,7 @@ from botocore.exceptions import ClientError
 from cli.status.report import (
     Alarm,
     CatalogModel,
-    EndpointStatus,
     Report,
-    VariantStatus,
     read_report,
 )
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
@@ -73,11 +71,6 @@ def _alarm(name: str, state: str = "ALARM") -> dict[str, Any]:
 
 def _report(aws: Aws, stage: str | None = "prod") -> Report:
     return read_report(aws.session, stage, ["dev", "prod", "prod-eu"])
-
-
-def test_endpoint_has_its_variants(aws: Aws) -> None:
-    variant = VariantStatus("AllTraffic", 1.0, instances=2, desired_instances=3)
-    assert _report(aws).endpoints == [EndpointStatus("prod-text", "InService", None, [variant])]
 
 
 def test_report_has_only_resources_of_the_stage(aws: Aws) -> None:

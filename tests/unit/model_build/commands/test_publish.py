@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,15 +55,6 @@ def test_archive_that_every_prefix_has_is_reused(doubled: Path, aws: FakeAws) ->
     succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == name
     assert {key: aws.s3.objects[key] for key in aws.archives} == objects_before
-
-
-def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws) -> None:
-    prefixes = [PREFIX, GPU_PREFIX]
-    aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
-    succeed("publish", *NO_LOAD, *ENDPOINT, doubled)
-    for prefix, processor in zip(prefixes, ["cpu", "cuda"], strict=True):
-        key = f"{prefix}published/doubled-{compute_digest(doubled)[:12]}.json"
-        assert json.loads(aws.s3.objects[key]["Body"])["target"]["processor"] == processor
 
 
 def test_catalog_is_not_changed_before_every_upload(doubled: Path, aws: FakeAws) -> None:
