@@ -3,33 +3,32 @@
 The tests depend on each other, in the order of this file.
 """
 
-import argparse
 import json
 import re
 import shlex
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import chdir, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, chdir
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
-from cli import history, status
 from delivery.errors import ChangedByHand, EndpointLost, NotDelivered
-from endpoint_client import EndpointClient, EndpointError
+from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.tiny_models import Barrier, times
 from model_build.__main__ import main as model_command
 from plan.catalog import Catalog
 from tests.catalog_items import break_entry, delete_entry, write_entry
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout, stage_file
-from tests.local.invoking import predict
+from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository, pause_on_load
 from tests.local.runbook import script
 from tests.local.shell import run_script
+from tests.tritonsm import tritonsm
 
 pytestmark = pytest.mark.drill
 
@@ -79,26 +78,10 @@ def _command(message: str, program: str) -> str:
     return str(command)
 
 
-@contextmanager
-def _count_failures() -> Iterator[dict[str, int]]:
-    """Call both models in a loop during the `with` block; count the failed calls."""
-    failures, stop, client = {"times": 0, "plus": 0}, threading.Event(), _client()
-
-    def loop() -> None:
-        while not stop.wait(0.5):
-            for model in failures:
-                try:
-                    predict(client, model)
-                except EndpointError:
-                    failures[model] += 1
-
-    thread = threading.Thread(target=loop)
-    thread.start()
-    try:
-        yield failures
-    finally:
-        stop.set()
-        thread.join()
+def _calls(*models: str) -> AbstractContextManager[None]:
+    """Call models in a loop during the `with` block; fail if a call fails."""
+    client = _client()
+    return call_repeatedly(*(partial(predict, client, model) for model in models))
 
 
 def test_deploy_by_hand_is_shown_and_needs_take_over(repository: Repository) -> None:
@@ -116,7 +99,7 @@ def test_deploy_by_hand_is_shown_and_needs_take_over(repository: Repository) -> 
 
 def test_delivery_restores_a_deleted_entry(repository: Repository, catalog: Catalog) -> None:
     before = _version()
-    with _count_failures() as failures:
+    with _calls("plus"):
         delete_entry(catalog, "times")
         report = _json_output(repository, "status", "live")
         output = repository.deliver()
@@ -131,7 +114,6 @@ def test_delivery_restores_a_deleted_entry(repository: Repository, catalog: Cata
     assert _json_output(repository, "status", "live")["differences"] == []
     assert "! math/times: the catalog has no entry: restored" in output
     assert _version() == before
-    assert failures["plus"] == 0
 
 
 def test_delivery_restores_an_invalid_entry(repository: Repository, catalog: Catalog) -> None:
@@ -155,7 +137,7 @@ def test_new_version_is_delivered_although_the_entry_was_deleted(
 
 def test_manual_rollback_of_a_model_stops_the_delivery(repository: Repository) -> None:
     new = _version()
-    with _count_failures() as failures:
+    with _calls("times", "plus"):
         _run("tritonsm rollback live math times")
         old = _version()
         output = repository.deliver(code=ChangedByHand.exit_code)
@@ -170,17 +152,15 @@ def test_manual_rollback_of_a_model_stops_the_delivery(repository: Repository) -
         _run(command)
         repository.deliver()
     assert predict(_client()) == 28
-    assert failures == {"times": 0, "plus": 0}
 
 
 def test_stage_rollback_to_the_manually_restored_version_succeeds(repository: Repository) -> None:
     _run("tritonsm rollback live math times")
     before = _version()
-    with _count_failures() as failures:
+    with _calls("times", "plus"):
         output = repository.run("rollback-stage", "live")
     assert "changed by hand" not in output
     assert _version() == before
-    assert failures == {"times": 0, "plus": 0}
     repository.deliver()
 
 
@@ -188,12 +168,11 @@ def test_catalog_entry_without_a_model_is_reported(
     repository: Repository, catalog: Catalog
 ) -> None:
     write_entry(catalog, catalog.current()["times"].entry | {"model": "extra"})
-    with _count_failures() as failures:
+    with _calls("times", "plus"):
         output = repository.deliver()
     assert "! math/extra: the catalog has version" in output
     assert f"does not have this model: {catalog.delete_command('extra')}" in output
     delete_entry(catalog, "extra")
-    assert failures == {"times": 0, "plus": 0}
 
 
 def test_changes_during_a_delivery_are_refused(
@@ -265,18 +244,7 @@ def _differences(repository: Repository, subject: str) -> list[dict[str, str]]:
 
 def _json_output(repository: Repository, *arguments: str) -> Any:
     """Return the JSON output of a read-only command."""
-
-    def run(command: list[str]) -> int:
-        parser = argparse.ArgumentParser()
-        commands = parser.add_subparsers()
-        for module in (history, status):
-            module.add_to(commands)
-        options = parser.parse_args([*command, "--json"])
-        options.local = False
-        code: int = options.run(options)
-        return code
-
     with chdir(repository.path):
-        process = run_as("status", run, *arguments)
+        process = run_as("status", tritonsm, *arguments, "--json")
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout)

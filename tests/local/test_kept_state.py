@@ -1,13 +1,6 @@
-"""`up --keep` after the end and after the kill of a local SageMaker with two deployed endpoints.
+"""`up --keep` after the end of a local SageMaker with two deployed endpoints."""
 
-The tests depend on each other, in this order.
-"""
-
-import os
-import signal
-import socket
 from contextlib import chdir
-from dataclasses import replace
 
 import boto3
 import pytest
@@ -16,18 +9,14 @@ from cli.deploy import BOOTSTRAP_STACK
 from endpoint_client import EndpointClient
 from local_sagemaker import lifecycle
 from local_sagemaker.tests.support.tiny_models import times, write_python
-from local_sagemaker.tests.support.waiting import eventually, runs
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import predict
 from tests.tritonsm import tritonsm
 
 pytestmark = pytest.mark.drill
 
-STAGE = """
-account: "000000000000"
-region: us-east-1
-release: "24.09"
+STAGE = stage_file("""
 endpoints:
   many:
     models: [times]
@@ -37,7 +26,7 @@ endpoints:
     hosting: single-model
     models: [times]
     instance_type: ml.m5.xlarge
-"""
+""")
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +63,10 @@ def registered() -> list[object]:
     ]
 
 
-def start_again(stage: Checkout, port: int | None = None) -> Checkout:
-    """Restore the state, without `port` on the old one."""
-    running = lifecycle.up(stage.aws.folder, port=port, keep=True, ends_with_caller=True)
-    assert running.port == (port or stage.aws.running.port)
-    os.environ["AWS_ENDPOINT_URL"] = running.url  # that the fixture sets
-    return replace(stage, aws=replace(stage.aws, running=running))
+def start_again(stage: Checkout) -> None:
+    """Restore the state on the old port."""
+    running = lifecycle.up(stage.aws.folder, keep=True, ends_with_caller=True)
+    assert running.port == stage.aws.running.port
 
 
 def test_everything_works_after_down_and_up(
@@ -98,31 +85,6 @@ def test_everything_works_after_down_and_up(
     assert status.returncode == 0, status.stderr
     write_python(stage.path / "models" / "times", times(3))
     stage.deploy()
-    assert answers() == [21, 21]
-
-
-def test_a_killed_one_has_the_state_of_the_last_save(
-    stage: Checkout, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = stage.aws.folder
-    before = stacks(), registered()
-    boto3.client("s3").create_bucket(Bucket="saved")
-    eventually(lambda: "'saved'" in folder.kept_state.read_text())
-    running = folder.running()
-    assert running
-    os.kill(running.pid, signal.SIGKILL)
-    eventually(lambda: not runs(running.pid))
-    (folder.objects / "000000000000" / "later").mkdir()  # a bucket that was not saved
-    (folder.objects / "000000000000" / "later" / "key").touch()
-    capsys.readouterr()
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    stage = start_again(stage, port)
-    assert "The local SageMaker was killed, or ended while a stack" in capsys.readouterr().err
-    assert (stacks(), registered()) == before
-    buckets = [bucket["Name"] for bucket in boto3.client("s3").list_buckets()["Buckets"]]
-    assert "saved" in buckets
-    assert "later" not in buckets
     assert answers() == [21, 21]
     stage.cdk("destroy", "--all", "--force", "--app", "cdk.out")
     assert set(stacks()) == {BOOTSTRAP_STACK}
