@@ -276,6 +276,16 @@ def test_model_that_can_answer_differently(edits: tuple[str, ...], text: str) ->
     assert [danger.rule for danger in dangers] == (["changed_behaviour"] if text else [])
 
 
+def test_renamed_functions_and_variables_act_alike() -> None:
+    assert review(edited("_publish", "_announce")).dangers == ()
+    after = edited(
+        "def _check(crate, event):\n    if crate != f\"crates/{event['Digest']}.box\" or",
+        "def _check(crate, event):\n    box = f\"crates/{event['Digest']}.box\"\n"
+        "    if crate != box or",
+    )
+    assert review(after).dangers == ()
+
+
 def test_function_that_can_act_differently() -> None:
     after = edited('"sns"', '"sqs"')
     (danger,) = review(after).dangers
