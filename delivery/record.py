@@ -73,8 +73,8 @@ class History:
         deliveries = self.deliveries()
         if self.is_deleted() and not take_over:
             raise NotDelivered(
-                f"{DELETED_RECORD}: nobody knows which release of {self.stage} is live, and whether "
-                f"this one would revert it. If it does not: {TAKE_OVER_OPTION}"
+                f"{DELETED_RECORD}: nobody knows which release of {self.stage} is live, and "
+                f"whether this one would revert it. If it does not: {TAKE_OVER_OPTION}"
             )
         active = deliveries.in_progress()
         if active and active.release != release and not take_over:
@@ -112,8 +112,9 @@ class History:
         """
         deliveries = self.deliveries()
         entries = deliveries.entries if name else deliveries.remaining()
+        failed_rollback = ROLLBACK, DeliveryOutcome.FAILED
         attempts = [event for event in deliveries.entries
-                    if (event.action, event.result) != (ROLLBACK, DeliveryOutcome.FAILED)]  # fmt: skip
+                    if (event.action, event.result) != failed_rollback]  # fmt: skip
         for event in reversed(entries):
             if event.result != DeliveryOutcome.DELIVERED:
                 continue
