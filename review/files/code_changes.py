@@ -147,7 +147,8 @@ class CodeChanges:
         )
         self._renamed = _renamed_functions(self._old.units, self._new.units)
         if self._renamed:  # callers and the function itself are compared under the new name
-            self._old = _Module(_Renaming(self._renamed).visit(self._old.tree))
+            _Renaming(self._renamed).visit(self._old.tree)
+            self._old = _Module(self._old.tree)
 
     @cached_property
     def changes(self) -> list[Change]:
