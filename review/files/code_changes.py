@@ -672,16 +672,19 @@ def _renamed_functions(old: Mapping[str, ast.AST], new: Mapping[str, ast.AST]) -
 
 
 class _Renaming(ast.NodeTransformer):
-    """Gives functions and classes other names, also where they are used."""
+    """Gives functions and classes other names, also where they are used, not those of others."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = {old.rpartition(".")[2]: new.rpartition(".")[2] for old, new in names.items()}
 
     def visit(self, node: ast.AST) -> ast.AST:
-        for field in ("attr", "id", "name"):
-            name = getattr(node, field, None)
-            if isinstance(name, str) and name in self._names:
-                setattr(node, field, self._names[name])
+        match node:
+            case ast.Name(id=name) if name in self._names:
+                node.id = self._names[name]
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if name in self._names:
+                node.attr = self._names[name]
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if name in self._names:
+                node.name = self._names[name]
         return self.generic_visit(node)
 
 
