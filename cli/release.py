@@ -8,13 +8,16 @@ stage could not be synthesised; the message has the reason.
 import argparse
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import boto3
 
+from cli.errors import run_command
 from delivery.command import RELEASE
 from delivery.deliver import stage_history
 from delivery.deploy import StageDeployment
+from delivery.record import DELETED_RECORD
 from delivery.store import fetch_release
 from release.artefact import FILE
 from release.build import build_release
@@ -29,12 +32,12 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     build = actions.add_parser("build", help="synthesise all stages; needs no credentials")
     build.add_argument("--output", type=Path, default=RELEASE, help=f"a folder; default: {RELEASE}")
-    build.set_defaults(run=_build)
+    build.set_defaults(run=partial(run_command, _build))
     fetch = actions.add_parser("fetch", help="read a delivered release from the stage's bucket")
     fetch.add_argument("stage", metavar="STAGE", help="the stage's name, such as prod")
     fetch.add_argument("--digest", metavar="RELEASE", help="its beginning; default: the live one")
     fetch.add_argument("--output", type=Path, default=FETCHED, help=f"default: {FETCHED}")
-    fetch.set_defaults(run=_fetch)
+    fetch.set_defaults(run=partial(run_command, _fetch))
 
 
 def _build(options: argparse.Namespace) -> int:
@@ -62,7 +65,8 @@ def _fetch(options: argparse.Namespace) -> int:
     )
     bucket = StageDeployment.bucket_of(stage, session)
     if bucket is None or delivery is None or not delivery.release:
-        raise CheckoutError(f"{stage} has no stored release: deliver one (tritonsm deliver)")
+        state = DELETED_RECORD if history.is_deleted() else "nothing was delivered"
+        raise CheckoutError(f"{stage}: {state}, so that no release is known to be live")
     _remove_release(folder)
     folder.mkdir(parents=True)
     print(fetch_release(bucket, delivery.release, stage, folder).digest)

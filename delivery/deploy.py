@@ -129,6 +129,9 @@ class StageDeployment:
             if operations:
                 reason = f"is still updating {', '.join(operations)}"
                 raise Unfinished(f"the cdk CLI failed, and CloudFormation {reason}")
+            if not (result.error_lines or stuck):  # it was killed
+                reason = f"may have changed {', '.join(stacks)}"
+                raise Unfinished(f"the cdk CLI ended without a message; CloudFormation {reason}")
             lines = [
                 *result.error_lines,
                 *(describe_stuck_rollback(cloudformation, stack) for stack in stuck),

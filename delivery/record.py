@@ -20,10 +20,11 @@ from delivery.errors import (
     explain_error,
 )
 from delivery.steps import say
+from delivery.store import has_releases
 from endpoint_client import EndpointError
 from plan import stage_record
 from plan.archives import ArchiveBucket, ArchiveReplaced
-from plan.stage_record import Deliveries, DeliveryOutcome, Event
+from plan.stage_record import ROLLBACK, Deliveries, DeliveryOutcome, Event
 from platform_facts.rules.bucket_keys import HISTORY
 from release.checkout import CheckoutError
 
@@ -46,6 +47,7 @@ RESULTS = (
     (BaseException, DeliveryOutcome.UNFINISHED),
 )
 """Error -> the result of the delivery."""
+DELETED_RECORD = "the record of deliveries was deleted (history/ in the bucket of the models)"
 MAX_MESSAGE = 1000
 """Maximum length of a recorded error, in characters."""
 
@@ -64,10 +66,16 @@ class History:
     def refuse_in_progress(self, release: str, *, take_over: bool = False) -> Event | None:
         """Raise `NotDelivered` if a delivery of another release is in progress.
 
-        Return the live delivery. A second delivery of the same release continues the first.
-        `take_over` skips the check.
+        Return the live delivery. A second delivery of the same release continues the first. Raise
+        it also if the record was deleted, so that nobody knows what is live. `take_over` skips the
+        checks.
         """
         deliveries = self.deliveries()
+        if self.is_deleted() and not take_over:
+            raise NotDelivered(
+                f"{DELETED_RECORD}: nobody knows which release of {self.stage} is live, and "
+                f"whether this one would revert it. If it does not: {TAKE_OVER_OPTION}"
+            )
         active = deliveries.in_progress()
         if active and active.release != release and not take_over:
             raise NotDelivered(
@@ -76,6 +84,11 @@ class History:
                 f"was killed: {TAKE_OVER_OPTION}"
             )
         return deliveries.live()
+
+    def is_deleted(self) -> bool:
+        """Return whether the stage has stored releases, and no record of a delivery."""
+        bucket = self._bucket()
+        return bool(bucket and has_releases(bucket) and not self.deliveries().entries)
 
     def refuse_superseded(self, release: str) -> None:
         """Raise `NotDelivered` if a delivery of another release has started since this delivery.
@@ -94,14 +107,18 @@ class History:
         """Return the newest delivery of a release or commit, whose `name` may be abbreviated.
 
         By default, return the last successful delivery of another release than the newest, unless
-        the newest failed. Raise `NotDelivered` if there is no such delivery.
+        the newest failed; rollbacks that failed, which changed nothing, do not count. Raise
+        `NotDelivered` if there is no such delivery.
         """
         deliveries = self.deliveries()
         entries = deliveries.entries if name else deliveries.remaining()
+        failed_rollback = ROLLBACK, DeliveryOutcome.FAILED
+        attempts = [event for event in deliveries.entries
+                    if (event.action, event.result) != failed_rollback]  # fmt: skip
         for event in reversed(entries):
             if event.result != DeliveryOutcome.DELIVERED:
                 continue
-            newest = deliveries.entries[-1]
+            newest = attempts[-1]
             if name is None:
                 is_target = newest.result == DeliveryOutcome.FAILED
                 is_target |= event.release != newest.release

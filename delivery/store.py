@@ -56,6 +56,12 @@ def fetch_release(bucket: ArchiveBucket, digest: str, stage: str, folder: Path) 
     return release
 
 
+def has_releases(bucket: ArchiveBucket) -> bool:
+    """Return whether the store has a release."""
+    page = bucket.s3.list_objects_v2(Bucket=bucket.name, Prefix=RELEASES, MaxKeys=1)
+    return bool(page.get("Contents"))
+
+
 def _key(digest: str) -> str:
     return f"{RELEASES}{digest}.json"
 

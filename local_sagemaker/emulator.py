@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 MIN_WAIT_SCALE = 1 / 15
 """Minimum scale of Step Functions waits: the CDK's provider framework polls every 15 seconds, and
 each poll starts two functions; with this scale it polls at most once a second."""
+STOP_SECONDS = 15
+"""Time for operations in progress to end, after which all processes of the group are killed."""
 KEEP_ALIVE_SECONDS = 3600
 """Idle time after which connections are closed: clients without retries must not meet a closed
 connection."""
@@ -117,6 +120,10 @@ async def _serve(
         await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
         await reader.read()
         server.should_exit = True
+        if os.getpgrp() == os.getpid():  # the server that started it may have been killed
+            timer = threading.Timer(STOP_SECONDS, os.killpg, (0, signal.SIGKILL))
+            timer.daemon = True
+            timer.start()
 
     tasks = [asyncio.create_task(work) for work in (*background_tasks, stop_at_end_of_input())]
     with socket.socket(fileno=listener) as listening_socket:

@@ -9,6 +9,8 @@ from cli.names import stage_of
 from delivery.aws import client
 from delivery.bucket import model_bucket
 from delivery.drift import LiveDifference, last_delivery, live_differences, stacks_deployed_by_hand
+from delivery.record import DELETED_RECORD
+from delivery.store import has_releases
 from plan.archives import ArchiveBucket
 from plan.stage_record import Deliveries, DeliveryOutcome
 
@@ -47,6 +49,9 @@ def _deploys_by_hand(
 ) -> Iterator[LiveDifference]:
     """Yield the stacks that were deployed after the last delivery, but not by one."""
     last = last_delivery(bucket)
+    if last is None and has_releases(bucket):
+        section = "docs/runbook.md, The record of deliveries was deleted"
+        yield LiveDifference(stage, DELETED_RECORD, section)
     for stack in stacks_deployed_by_hand(cloudformation, last):
         assert last
         text = f"deployed by hand after the delivery of {last.ended}"

@@ -129,7 +129,7 @@ class ScalableInstanceCount(ScalableCount):
         Raise `KeyError` for another key.
         """
         utilization, percent = rules.UTILIZATIONS[key], target_utilization_percent
-        argument = f"scale_on_{utilization.policy.lower()}_utilization"
+        argument = f"scale_on_{key.removesuffix('_percent')}_utilization"
         self._add_check(argument, rules.check_utilization, key, self._variant.instance_types)
         self._add_check(argument, ranges.UTILIZATION_PERCENT, percent)
         total = percent * utilization.count(self._variant.instance_type)

@@ -27,6 +27,8 @@ SHARED_SERVICES = re.compile(
 """Actions on resources that can admit other accounts (IAM user guide,
 reference_aws-services-that-work-with-iam, resource-based policies)."""
 
+WILD_BUCKET = re.compile(r"arn:[^:]*:s3:::[^/]*[*?]")
+"""Names of buckets are global (S3 user guide, bucketnamingrules)."""
 Condition = frozenset[str]
 """A text for each entry, KEY OPERATOR VALUES: a request must match all entries."""
 
@@ -135,6 +137,10 @@ def _resource(grant: Grant) -> str:
 
     The policy of a VPC endpoint is about the resources of all accounts.
     """
+    if WILD_BUCKET.match(grant.resource) and not any(
+        entry.startswith("aws:ResourceAccount") for entry in grant.condition
+    ):
+        return f"{grant.resource} (buckets of every account)"
     if grant.resource != "*":
         return grant.resource
     if grant.policy_resource and grant.principal != NETWORK:

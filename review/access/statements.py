@@ -32,6 +32,7 @@ CALLER_CONDITIONS = ("SourceAccount", "SourceArn", "PrincipalOrgID", "FunctionUr
 MANAGED_POLICY_ACTION = "act"
 """Stands for all actions of a managed policy: "may act on everything that ARN allows"."""
 
+_ARN_OPERATOR = re.compile(r"Arn(Not)?Equals")
 _ASSET_HASH = re.compile(r"\b[0-9a-f]{64}\b")
 """The hash of an asset, which changes with each version of its content."""
 
@@ -167,9 +168,17 @@ def _principal_names(principal: Any, resources: dict[str, Any]) -> list[str]:
 
 
 def _condition(statement: dict[str, Any], resources: dict[str, Any]) -> Condition:
-    """Return the condition of a statement."""
+    """Return the condition of a statement.
+
+    "The ArnEquals and ArnLike condition operators behave identically" (IAM user guide,
+    reference_policies_elements_condition_operators).
+    """
     entries = [
-        (operator, key, sorted(format_value(value, resources) for value in as_list(values)))
+        (
+            _ARN_OPERATOR.sub(r"Arn\1Like", operator),
+            key,
+            sorted(format_value(value, resources) for value in as_list(values)),
+        )
         for operator, keys in statement.get("Condition", {}).items()
         for key, values in (keys.items() if isinstance(keys, dict) else [("", keys)])
     ]

@@ -13,9 +13,9 @@ from review.dangers.alarms import alarm_dangers
 from review.dangers.containers import container_dangers
 from review.dangers.danger import Danger, digest
 from review.dangers.networks import network_dangers
-from review.safeguards import ROWS, is_set
+from review.safeguards import RETENTION_POLICIES, ROWS, is_set
 from review.template_changes import PropertyChange, property_changes
-from review.values import as_list, format_value, rises_sharply
+from review.values import as_list, construct_path, format_value, named, rises_sharply
 
 Finding = tuple[str, str]
 """Rule and message."""
@@ -80,8 +80,23 @@ def _row_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> I
         is_row = fnmatchcase(change.change.type, row.type) and fnmatchcase(change.path, row.path)
         is_moved = bool(moved) and all(map(row.is_safe, moved))
         if is_row and row.is_safe(change.before) and not row.is_safe(change.after) and not is_moved:
-            yield row.rule, f"{row.text}: {change.text}"
+            yield row.rule, f"{row.text}{_unreadable_data(change)}: {change.text}"
             return
+
+
+def _unreadable_data(change: PropertyChange) -> str:
+    """Return which resources stay, encrypted by a key that is no longer retained, as text."""
+    if change.path not in RETENTION_POLICIES or change.change.type != "AWS::KMS::Key":
+        return ""
+    resources = change.resources[1]
+    encrypted = [
+        construct_path(logical_id, resources)
+        for logical_id, resource in resources.items()
+        if resource.get(RETENTION_POLICIES[0]) == "Retain"
+        and resource["Type"] in ("AWS::DynamoDB::Table", "AWS::S3::Bucket")
+        and change.change.id in references(resource.get("Properties"))
+    ]
+    return f", and what {named(encrypted)} keeps can then not be decrypted" if encrypted else ""
 
 
 def _amount_dangers(change: PropertyChange) -> Iterator[Finding]:

@@ -74,6 +74,8 @@ def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
             text = f"replaced by another type, which CloudFormation refuses: {types}"
         elif change.impact == "WILL_REPLACE":
             text = f"replaced ({_reasons(change)})"
+            if change.type in ("AWS::DynamoDB::Table", "AWS::S3::Bucket"):
+                text += ": the new one is empty"
         elif change.type in STATEFUL_TYPES:
             text = REMOVALS.get(change.impact, "")
             if change.impact == "WILL_ORPHAN" and (name := fixed_name(comparison, change)):

@@ -20,6 +20,8 @@ from review.values import construct_path
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 DAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 WEEKEND = {"SAT", "SUN"}
+LOST, REDUCED = "lost_scaling", "reduced_protection"
+"""The rule of a lower limit, and the advisory one, of weekends, where it is often meant."""
 START, WINDOW = datetime(2027, 1, 4, tzinfo=UTC), timedelta(weeks=3)
 """A Monday, and the days from it: schedules by weekday repeat; others are not judged."""
 NOON, DAY = timedelta(hours=12), timedelta(hours=20)
@@ -38,7 +40,7 @@ class Action(NamedTuple):
 
 
 def unpaired_schedules(comparison: Comparison) -> Iterator[Danger]:
-    """In production, a schedule lowers a limit, and none raises it before the next working day."""
+    """In production, a schedule lowers a limit, and none raises it before the next day."""
     if not comparison.is_production:
         return
     before, after = map(StageResources, comparison.templates)
@@ -54,15 +56,17 @@ def unpaired_schedules(comparison: Comparison) -> Iterator[Danger]:
             pair = comparison.endpoints.get(stack)
             path = construct_path(logical_id, resources)
             name = pair.name if pair else path
-            text = "; ".join(problems)
+            rules, texts = zip(*problems, strict=True)
+            text = "; ".join(texts)
             yield Danger(
                 f"{stack}.{path.partition('/')[2] or path}.{digest(text)}",
                 f"{name}: {text}",
-                rule="lost_scaling",
+                rule=next((rule for rule in rules if rule == LOST), rules[0]),
             )
 
 
-def _problems(target: dict[str, Any], schedules: list[Any]) -> Iterator[str]:
+def _problems(target: dict[str, Any], schedules: list[Any]) -> Iterator[tuple[str, str]]:
+    """Yield rule and text of each problem."""
     actions = sorted(
         (action for schedule in schedules for action in _actions(schedule)),
         key=lambda action: action.time,
@@ -70,7 +74,7 @@ def _problems(target: dict[str, Any], schedules: list[Any]) -> Iterator[str]:
     zones = {action.name: action.zone for action in actions}
     if len({*zones.values()}) > 1:
         texts = ", ".join(f"{name} in {zone}" for name, zone in sorted(zones.items()))
-        yield f"its schedules are in different time zones: {texts}"
+        yield LOST, f"its schedules are in different time zones: {texts}"
     for limit, words in LIMITS.items():
         usual = target.get(limit)
         values = [_limit(schedule, limit) for schedule in schedules]
@@ -78,19 +82,18 @@ def _problems(target: dict[str, Any], schedules: list[Any]) -> Iterator[str]:
         if not known or not isinstance(usual, int):
             continue
         if limit == "MaxCapacity" and max(known) < usual:
-            yield (
-                f"a schedule limits it to {max(known)} instances, and none raises the limit again "
-                f"to {usual}: add a schedule that does"
+            text = (
+                f"a schedule limits it to {max(known)} instances, and none raises the limit again"
             )
+            yield LOST, f"{text} to {usual}: add a schedule that does"
             return
         if days := _lowered_days(actions, limit, usual):
+            usual = max(usual, *known)
             names = sorted({action.name for action in actions
-                            if action.limits.get(limit, usual) < max(usual, *known)})  # fmt: skip
-            yield (
-                f"{', '.join(names)} {words} to {min(known)} instead of "
-                f"{max(usual, *known)} instances, and no schedule raises it before "
-                f"{', '.join(days)}: it stays so on these days"
-            )
+                            if action.limits.get(limit, usual) < usual})  # fmt: skip
+            text = f"{', '.join(names)} {words} to {min(known)} instead of {usual} instances"
+            text += f"{_longest(actions, limit, usual)}, also on {', '.join(days)}"
+            yield REDUCED if {*days} <= WEEKEND else LOST, text
             return
 
 
@@ -115,11 +118,28 @@ def _actions(schedule: Any) -> Iterator[Action]:
         yield Action(time - offset, str(schedule.get("ScheduledActionName")), zone, limits)
 
 
+def _longest(actions: list[Action], limit: str, usual: int) -> str:
+    """Return the longest period in which a limit is lower than usual, as text."""
+    longest, begin = None, None
+    for action in (action for action in actions if limit in action.limits):
+        if action.limits[limit] < usual:
+            begin = begin or action
+        elif begin:
+            if longest is None or action.time - begin.time > longest[1].time - longest[0].time:
+                longest = begin, action
+            begin = None
+    if longest is None:
+        return " for weeks, until another schedule raises it" if begin else ""
+    times = (f"{_day(each.time, each.zone)} {each.time.astimezone(ZoneInfo(each.zone)):%H:%M}"
+             for each in longest)  # fmt: skip
+    return f" from {' to '.join(times)} ({longest[0].zone})"
+
+
 def _lowered_days(actions: list[Action], limit: str, usual: int) -> list[str]:
-    """Return the working days on which a limit stays lowered.
+    """Return the days on which a limit stays lowered; working days for the minimum.
 
     A day counts if an action of the day before lowers the limit and is repeated without a raise in
-    between, or if the limit is below the usual one at noon of a working day.
+    between, or if the maximum is below the usual one at noon.
     """
     days = set[str]()
     relevant = [action for action in actions if limit in action.limits]
@@ -137,7 +157,7 @@ def _lowered_days(actions: list[Action], limit: str, usual: int) -> list[str]:
         while value < usual and noon < end and limit == "MaxCapacity":
             days.add(_day(noon, action.zone))
             noon += timedelta(days=1)
-    return [day for day in DAYS if day in days - WEEKEND]
+    return [day for day in DAYS if day in days - (WEEKEND if limit == "MinCapacity" else set())]
 
 
 def _is_raised(actions: list[Action], limit: str, value: int) -> bool:

@@ -145,6 +145,10 @@ class CodeChanges:
         self._old, self._new = (
             _Module(_Plain().visit(tree or ast.Module([], []))) for tree in trees
         )
+        self._renamed = _renamed_functions(self._old.units, self._new.units)
+        if self._renamed:  # callers and the function itself are compared under the new name
+            _Renaming(self._renamed).visit(self._old.tree)
+            self._old = _Module(self._old.tree)
 
     @cached_property
     def changes(self) -> list[Change]:
@@ -198,7 +202,8 @@ class CodeChanges:
         )
         if not statements or (has_same_parts and not has_other_values):
             return []
-        unread = sorted(self._old.tensors - self._new.tensors)
+        unread = [name for name in sorted(self._old.tensors - self._new.tensors)
+                  if repr(name) not in self._new.constants]  # fmt: skip
         return [f"no longer reads the tensor {name}" for name in unread] + self.texts(MAX_EFFECTS)
 
     @property
@@ -215,7 +220,12 @@ class CodeChanges:
 
     @cached_property
     def _weaker_checks(self) -> dict[tuple[bool, str], None]:
-        return dict.fromkeys(weaker_checks(self._old.units, self._new.units))
+        sides = (
+            {name: _Joined(unit, lazily=True).visit(_copy(unit)) if name in self._changed else unit
+             for name, unit in side.units.items()}
+            for side in (self._old, self._new)
+        )  # fmt: skip
+        return dict.fromkeys(weaker_checks(*sides))
 
     @property
     def decisions(self) -> Iterator[str]:
@@ -249,11 +259,14 @@ class CodeChanges:
         old, new = self._old, self._new
         if not self.is_readable:
             return ["not Python, or nested too deeply: not compared"]
+        renamed = [f"{name} is renamed {other}" for name, other in self._renamed.items()]
+        if not self._changed and old.imports == new.imports and renamed:
+            return renamed
         if not self._changed and old.imports == new.imports:
             if old.order != new.order:
                 return ["the same definitions in another order"]
             return [NO_EFFECT if old.units_text == new.units_text else RENAMED]
-        functions = [*self._function_texts()]
+        functions = [*renamed, *self._function_texts()]
         by_function: dict[str, list[str]] = {}
         count = 0
         for change in sorted(self.changes, key=lambda change: change.rank):  # stable
@@ -298,13 +311,6 @@ class CodeChanges:
         old, new = self._old, self._new
         removed = [name for name in old.units if name and name not in new.units]
         added = [name for name in new.units if name and name not in old.units]
-        by_body = {_body(new.units[name]): name for name in added} if removed else {}
-        for name in list(removed):
-            other = by_body.pop(_body(old.units[name]), None)
-            if other:
-                yield f"{name} is renamed {other}"
-                removed.remove(name)
-                added.remove(other)
         if added:
             yield f"new functions: {_names(added)}"
         if removed:
@@ -553,9 +559,13 @@ def _canonical(unit: ast.AST) -> str:
 
 
 class _Joined(ast.NodeTransformer):
-    """Puts a local variable that only the next statement reads, once, into that statement."""
+    """Puts a local variable that only the next statement reads, once, into that statement.
 
-    def __init__(self, unit: ast.AST) -> None:
+    `lazily`: also where `and` or `or` might not read it, so that it would not be computed.
+    """
+
+    def __init__(self, unit: ast.AST, *, lazily: bool = False) -> None:
+        self._lazily = lazily
         nodes = [*ast.walk(unit)]
         names = [node for node in nodes if isinstance(node, ast.Name)]
         self._counts = Counter((node.id, type(node.ctx)) for node in names)
@@ -584,11 +594,13 @@ class _Joined(ast.NodeTransformer):
                 and (name, ast.Del) not in self._counts
                 and name not in self._outer
             ):
-                return _replace_first_read(second, name, value)
+                return _replace_first_read(second, name, value, lazily=self._lazily)
         return False
 
 
-def _replace_first_read(statement: ast.AST, name: str, value: ast.expr) -> bool:
+def _replace_first_read(
+    statement: ast.AST, name: str, value: ast.expr, *, lazily: bool = False
+) -> bool:
     """Replace a name in a statement if nothing runs before it that `value` could change."""
     has_calls = any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(value))
 
@@ -604,7 +616,8 @@ def _replace_first_read(statement: ast.AST, name: str, value: ast.expr) -> bool:
                     else:
                         setattr(node, field, value)
                     return True
-                if isinstance(part, _LATER):
+                is_skipped = isinstance(part, ast.BoolOp) and lazily and not has_calls
+                if isinstance(part, _LATER) and not is_skipped:
                     return None
                 if isinstance(part, ast.AST) and (outcome := replace(part)) is not False:
                     return outcome
@@ -647,6 +660,32 @@ def _body(unit: ast.AST) -> str:
     if hasattr(anonymous, "name"):
         anonymous.name = ""
     return _canonical(anonymous)
+
+
+def _renamed_functions(old: Mapping[str, ast.AST], new: Mapping[str, ast.AST]) -> dict[str, str]:
+    """Return old -> new name of functions and classes with the same content."""
+    added = [name for name in new if name and name not in old]
+    by_body = {_body(new[name]): name for name in added}
+    removed = (name for name in old if name and name not in new)
+    pairs = ((name, by_body.pop(_body(old[name]), None)) for name in removed if by_body)
+    return {name: other for name, other in pairs if other}
+
+
+class _Renaming(ast.NodeTransformer):
+    """Gives functions and classes other names, also where they are used, not those of others."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = {old.rpartition(".")[2]: new.rpartition(".")[2] for old, new in names.items()}
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        match node:
+            case ast.Name(id=name) if name in self._names:
+                node.id = self._names[name]
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if name in self._names:
+                node.attr = self._names[name]
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if name in self._names:
+                node.name = self._names[name]
+        return self.generic_visit(node)
 
 
 def _moved(old: list[str], new: list[str]) -> Iterator[str]:

@@ -88,8 +88,9 @@ SIZES = ("dtype", "len", "ndim", "shape", "size", "type")
 
 PROGRAM = re.compile(r"(delivery|endpoint_client|constructs/\w+/\w+_handler)/(?=.*\.py$)")
 """Folders of other code that runs with a stage."""
-RISKS = (NETWORK, PROGRAMS, CODE, NATIVE, UNVERIFIED, LOGGED)
-"""Capabilities that are a danger in that code too; it reads files, and names hosts in messages."""
+RISKS = (NETWORK, PROGRAMS, CODE, NATIVE, UNVERIFIED)
+"""Capabilities that are a danger in that code too; it reads files, names hosts in messages, and
+logs the events of CloudFormation."""
 
 Capability = tuple[str, str]
 """What code does, and the host, path or program, empty if the code does not name it."""

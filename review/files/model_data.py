@@ -24,6 +24,15 @@ from review.values import (
 )
 
 QUEUE_DELAY = "max_queue_delay_microseconds"
+QUEUE_LIMITS = {
+    "default_timeout_microseconds": (
+        ", so that Triton refuses requests that wait longer, unless timeout_action is DELAY"
+    ),
+    "max_queue_size": ", so that Triton refuses requests beyond it",
+}
+"""Limits of a queue policy -> their effect (Triton's model configuration, ModelQueuePolicy: 0 is no
+limit; the action of a timeout is REJECT by default)."""
+MAX_QUEUE = 2**63
 LONG_QUEUE_DELAY = 100_000
 """Microseconds; a queue delay that rises to this or more is a danger; chosen for this project."""
 
@@ -94,9 +103,12 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
         differences = [*value_differences(old, new)]
         for difference in differences:
             text = _with_seconds(difference)
+            rule = _rule(name, difference)
             if difference.key_path[-1:] == ("precision",) and difference.after == "int8":
                 text += INT8_RANGES
-            yield _rule(name, difference), text
+            elif rule:
+                text += QUEUE_LIMITS.get(str(difference.key_path[-1]), "")
+            yield rule, text
         if file.before and not differences and not outputs_differ:
             yield "", ONLY_FORMATTED
     except Unreadable as error:
@@ -264,6 +276,8 @@ def _rule_of_config(difference: ValueDifference) -> str:
     keys, before, after = difference.key_path, difference.before, difference.after
     if keys[0] == "parameters" and _is_numeric(before) and _is_numeric(after):
         return "changed_limits"  # of the model's code, which no owner of code sees
+    if keys[-1] in QUEUE_LIMITS and int(after or 0) and int(after) < int(before or MAX_QUEUE):
+        return "changed_limits"
     if keys[-1] == "count" and rises_sharply(int(before or 1), int(after or 1)):
         return "multiplied_capacity"  # each instance of a model has its own memory
     is_slower = (

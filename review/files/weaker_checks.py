@@ -7,7 +7,7 @@ guards a stage, other changed conditions are dangers too.
 import ast
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -249,9 +249,19 @@ def _is_told(
     renamed = names[0] ^ names[1]
     texts = [_WORD.sub(lambda word: "" if word[0] in renamed else word[0], guard.text)
              for guard in (before, after)]  # fmt: skip
+    tests = [_normal(_without_names(guard.conditions, renamed)) for guard in (before, after)]
     lost = _operands(before.test, "or") - _operands(after.test, "or")
     is_divided = len(_operands(before.test, "or")) > 1 and all(part in others for part in lost)
-    return texts[0] == texts[1] or is_divided
+    return texts[0] == texts[1] or tests[0] == tests[1] or is_divided
+
+
+def _without_names(conditions: tuple[ast.expr, ...], names: Collection[str]) -> ast.expr:
+    """Return all conditions as one, in which the `names` are the same name."""
+    tree = ast.parse(ast.unparse(ast.BoolOp(ast.And(), [*conditions])), mode="eval").body
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in names:
+            node.id = "_"
+    return tree
 
 
 def _different(before: Guard, after: Guard) -> list[str]:

@@ -86,7 +86,7 @@ class StageConfig(Section):
     log_retention_days: Annotated[RetentionDays, BeforeValidator(_reject_bool)] = 90
     """Retention of the endpoint logs, in days."""
     tags: dict[TagKey, TagValue] = {}
-    """Tags of all resources and stacks: key -> value."""
+    """Tags of all resources, not of the stacks: key -> value."""
     max_monthly_usd: Annotated[FiniteFloat, Field(gt=0)] | None = None
     """Monthly limit for the on-demand price of all instances at maximum scale, in USD. A review
     reports a change that exceeds it; running instances are not stopped."""

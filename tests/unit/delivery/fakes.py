@@ -133,6 +133,7 @@ class FakeCdk:
         self.runs: list[tuple[str, ...]] = []
         self.concurrency = 0
         self.failing_command = ""
+        self.error_lines: tuple[str, ...] = ("the CLI: no",)
         self.failing_deploys: set[int] = set()
         self.statuses_after: list[str] = []
         self.error_after: BaseException | None = None
@@ -155,7 +156,7 @@ class FakeCdk:
             raise self.error_after
         self._aws.statuses = list(self.statuses_after)
         self._aws.error = cast(Exception | None, self.error_after)
-        return CdkResult(self.failing_command != command, ("the CLI: no",))
+        return CdkResult(self.failing_command != command, self.error_lines)
 
 
 MODELS_STACK: dict[str, Any] = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket"}}}

@@ -16,6 +16,14 @@ def test_no_deploy_after_a_failed_rollback(
     assert cli.runs == []
 
 
+def test_killed_deploy_may_have_changed_the_stacks(
+    cli: FakeCdk, stage_deployment: StageDeployment
+) -> None:
+    cli.failing_command, cli.error_lines = "deploy", ()
+    with pytest.raises(Unfinished, match="CloudFormation may have changed prod-models, "):
+        deploy(stage_deployment)
+
+
 @pytest.mark.parametrize(
     ("statuses", "error_after", "error", "message"),
     [

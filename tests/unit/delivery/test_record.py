@@ -24,6 +24,7 @@ from endpoint_client import EndpointError
 from plan import stage_record
 from plan.archives import ArchiveReplaced
 from plan.stage_record import DELIVER, MAX_RELEASES, ROLLBACK, Deliveries, DeliveryOutcome, Event
+from platform_facts.rules.bucket_keys import RELEASES
 from release.artefact import ReleaseArtefact
 from tests.unit.delivery.fakes import FakeAws
 from tests.unit.model_build.fakes import FakeS3, client_error
@@ -98,6 +99,20 @@ def test_default_target_is_the_last_success(
     assert live(history) == ("b" if result == "failed" else "c")
     deliver("b", result="failed")
     assert history.rollback_target(None).release == "b"
+
+
+def test_failed_rollback_is_repeated(history: History, deliver: Deliver) -> None:
+    deliver("a", "b")
+    deliver("a", action=ROLLBACK, result="failed")
+    assert history.rollback_target(None).release == "a"
+
+
+def test_nothing_is_delivered_over_a_deleted_record(history: History, s3: FakeS3) -> None:
+    assert history.refuse_in_progress("a") is None
+    s3.bucket.write_once(f"{RELEASES}b.json", b"{}")
+    with pytest.raises(NotDelivered, match="record of deliveries was deleted"):
+        history.refuse_in_progress("a")
+    assert history.refuse_in_progress("a", take_over=True) is None
 
 
 def test_other_events_are_not_read(history: History, deliver: Deliver, s3: FakeS3) -> None:

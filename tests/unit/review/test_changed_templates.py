@@ -401,6 +401,10 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Latency", "MetricName", "Other"),
         "the alarm is weaker: MetricName: ModelLatency -> Other",
     ),
+    "buckets of other accounts": (
+        put(*STATEMENT, "Resource", "arn:aws:s3:::models-*/x"),
+        "may now ... on arn:aws:s3:::models-*/x (buckets of every account)",
+    ),
     "IfExists condition": (
         put("FunctionRole", "AssumeRolePolicyDocument", "Statement", "Condition",
             {"StringEqualsIfExists": {"aws:SourceAccount": "111111111111"}}),
@@ -680,6 +684,28 @@ def test_created_resources_are_told_with_all_their_values() -> None:
     assert f"AlarmActions Topic and {PAGER}, DatapointsToAlarm 2" in texts
     assert ": New5 (Threshold 5), New9 (Threshold 9)" in texts
     assert f"Nightly created (ScheduleExpression rate(1 day), Targets.Arn of a {PAGER})" in texts
+
+
+def test_equal_operators_of_conditions_are_no_change() -> None:
+    sides = []
+    for operator in ("ArnNotEquals", "ArnNotLike"):
+        sides.append(copy.deepcopy(RESOURCES))
+        put(*BUCKET_STATEMENTS, 0, "Condition", {operator: {"aws:PrincipalArn": "x"}})(sides[-1])
+    assert dangers(compare(*sides)) == []
+
+
+def test_retained_bucket_cannot_be_read_without_its_key() -> None:
+    def resources(policy: str) -> dict[str, Any]:
+        key = {"Fn::GetAtt": ["Key", "Arn"]}
+        encryption = {"ServerSideEncryptionByDefault": {"KMSMasterKeyID": key}}
+        return {
+            "Key": {"Type": "AWS::KMS::Key", "Properties": {}, "DeletionPolicy": policy},
+            "Data": {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain",
+                     "Properties": {"BucketEncryption": [encryption]}},
+        }  # fmt: skip
+
+    (danger,) = dangers(compare(resources("Retain"), resources("Delete")))
+    assert "and what Data keeps can then not be decrypted: DeletionPolicy" in danger.message
 
 
 def test_condition_on_the_caller_is_told_as_such() -> None:

@@ -66,9 +66,9 @@ def test_every_key_is_documented_and_in_a_synthesised_stage() -> None:
     keys = {(name, key) for name, section in sections.items() for key in section["properties"]}
     documented = {(name, key) for name, key in keys if re.search(rf"\b{key}\b", page)}
     documented |= {("ServerConfig", key) for key in ServerConfig.model_fields}  # in the JSON schema
-    assert not keys - documented, "describe these keys in docs/stages.md"
+    assert sorted(keys - documented) == [], "describe these keys in docs/stages.md"
     used = {key for name in EVERY_STAGE for key in _used_keys(every_stage(name))}
-    assert not keys - used, "set these keys in tests/synth/every_stage.py"
+    assert sorted(keys - used) == [], "set these keys in tests/synth/every_stage.py"
 
 
 def _used_keys(value: object) -> Iterator[tuple[str, str]]:

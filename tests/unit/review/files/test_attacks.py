@@ -193,6 +193,18 @@ def test_times_are_told_in_seconds() -> None:
     assert "max_queue_delay_microseconds: none -> 500000 (0.5 s)" in danger.message
 
 
+@pytest.mark.parametrize(("before", "after"), [("", "max_queue_size: 64"),
+    ("default_timeout_microseconds: 500", "default_timeout_microseconds: 100")])  # fmt: skip
+def test_queue_that_refuses_more_is_a_danger(before: str, after: str) -> None:
+    sides = (CONFIG + f"dynamic_batching {{ default_queue_policy {{ {side} }} }}"
+             for side in (before, after))  # fmt: skip
+    less, more = sides
+    (danger,) = review(CONFIG_PATH, less, more).dangers
+    assert danger.rule == "changed_limits"
+    assert "so that Triton refuses requests" in danger.message
+    assert review(CONFIG_PATH, more, less).dangers == ()
+
+
 @pytest.mark.parametrize(
     ("path", "before", "after"),
     [

@@ -276,6 +276,20 @@ def test_model_that_can_answer_differently(edits: tuple[str, ...], text: str) ->
     assert [danger.rule for danger in dangers] == (["changed_behaviour"] if text else [])
 
 
+def test_renamed_functions_and_variables_act_alike() -> None:
+    assert review(edited("_publish", "_announce")).dangers == ()
+    (danger,) = review(edited("_rows", "query", "get_paginator(", "query(")).dangers
+    assert "get_paginator" in danger.message
+    own, other = "def get(x):\n return x.get()\n", "def drop(x):\n return x.drop()\n"
+    assert CodeChanges(own.encode(), other.encode()).texts(500) != ["get is renamed drop"]
+    after = edited(
+        "def _check(crate, event):\n    if crate != f\"crates/{event['Digest']}.box\" or",
+        "def _check(crate, event):\n    box = f\"crates/{event['Digest']}.box\"\n"
+        "    if crate != box or",
+    )
+    assert review(after).dangers == ()
+
+
 def test_function_that_can_act_differently() -> None:
     after = edited('"sns"', '"sqs"')
     (danger,) = review(after).dangers
