@@ -8,6 +8,7 @@ seeded inputs with the batch sizes `batches`, which the builder compares.
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+NUMBERED = re.compile(r"(.*?)(?:__\d+)+(:\d+)?")
+"""A name that tf2onnx has made unique."""
 
 
 def main(request: dict[str, Any]) -> None:
@@ -79,7 +83,29 @@ def write_onnx(graph: Any, inputs: list[str], outputs: list[str], *, opset: int,
     )
     for value in (*converted.graph.input, *converted.graph.output):
         value.type.tensor_type.shape.dim[0].dim_param = "batch"
+    renumber(converted.graph)
     Path(to).write_bytes(converted.SerializeToString(deterministic=True))
+
+
+def renumber(graph: Any) -> None:
+    """Number the names of an ONNX graph by its nodes: tf2onnx numbers constants in any order."""
+    names: dict[str, str] = {}
+
+    def rename(name: str) -> str:
+        match = NUMBERED.fullmatch(name)
+        if match is None:
+            return name
+        base, end = match.groups()
+        return names.setdefault(name, f"{base}__{len(names)}{end or ''}")
+
+    for node in graph.node:
+        for values in (node.input, node.output):
+            values[:] = map(rename, values)
+    for value in (*graph.node, *graph.initializer, *graph.value_info):
+        value.name = rename(value.name)
+    initializers = sorted(graph.initializer, key=lambda value: str(value.name))
+    del graph.initializer[:]
+    graph.initializer.extend(initializers)
 
 
 def make_runnable(graph: Any, inputs: list[str], outputs: list[str]) -> Any:
