@@ -17,7 +17,7 @@ from cli.errors import run_command
 from delivery.command import RELEASE
 from delivery.deliver import stage_history
 from delivery.deploy import StageDeployment
-from delivery.record import DELETED_RECORD
+from delivery.record import DELETED_RECORD, record_is_deleted
 from delivery.store import fetch_release
 from release.artefact import FILE
 from release.build import build_release
@@ -65,7 +65,8 @@ def _fetch(options: argparse.Namespace) -> int:
     )
     bucket = StageDeployment.bucket_of(stage, session)
     if bucket is None or delivery is None or not delivery.release:
-        state = DELETED_RECORD if history.is_deleted() else "nothing was delivered"
+        is_deleted = record_is_deleted(bucket, history.deliveries().entries)
+        state = DELETED_RECORD if is_deleted else "nothing was delivered"
         raise CheckoutError(f"{stage}: {state}, so that no release is known to be live")
     _remove_release(folder)
     folder.mkdir(parents=True)

@@ -4,7 +4,7 @@ The record is in the stage's bucket (`plan.stage_record`), which the first deliv
 its end is recorded.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -52,6 +52,11 @@ MAX_MESSAGE = 1000
 """Maximum length of a recorded error, in characters."""
 
 
+def record_is_deleted(bucket: ArchiveBucket | None, deliveries: Sequence[Event]) -> bool:
+    """Return whether the bucket of a stage has releases, and no record of a delivery."""
+    return bool(bucket and not deliveries and has_releases(bucket))
+
+
 class History:
     """The deliveries of a stage; `bucket` returns its bucket, None before the first delivery."""
 
@@ -71,7 +76,7 @@ class History:
         checks.
         """
         deliveries = self.deliveries()
-        if self.is_deleted() and not take_over:
+        if not take_over and record_is_deleted(self._bucket(), deliveries.entries):
             raise NotDelivered(
                 f"{DELETED_RECORD}: nobody knows which release of {self.stage} is live, and "
                 f"whether this one would revert it. If it does not: {TAKE_OVER_OPTION}"
@@ -84,11 +89,6 @@ class History:
                 f"was killed: {TAKE_OVER_OPTION}"
             )
         return deliveries.live()
-
-    def is_deleted(self) -> bool:
-        """Return whether the stage has stored releases, and no record of a delivery."""
-        bucket = self._bucket()
-        return bool(bucket and has_releases(bucket) and not self.deliveries().entries)
 
     def refuse_superseded(self, release: str) -> None:
         """Raise `NotDelivered` if a delivery of another release has started since this delivery.

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from functools import partial
 
 from plan.document import InvalidPlan
 from platform_facts.rules import checked_yaml
@@ -64,9 +65,7 @@ def review_change(
     with _recorded_gap(gaps, REPOSITORY):
         files = review_files(base, head)
 
-    def with_acknowledgements(dangers: Iterable[Danger]) -> tuple[Danger, ...]:
-        return acknowledge(dangers, acknowledgements, today)
-
+    with_acknowledgements = partial(acknowledge, acknowledgements=acknowledgements, today=today)
     report = ChangeReport(
         base=name,
         stages=tuple(
@@ -86,7 +85,7 @@ def review_change(
 def acknowledge(
     dangers: Iterable[Danger], acknowledgements: Acknowledgements, today: date
 ) -> tuple[Danger, ...]:
-    """Return dangers with their acknowledgement, and whether they are advice."""
+    """Return the dangers, each with its acknowledgement and whether it is advisory."""
     return tuple(
         replace(
             danger,

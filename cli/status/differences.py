@@ -9,8 +9,7 @@ from cli.names import stage_of
 from delivery.aws import client
 from delivery.bucket import model_bucket
 from delivery.drift import LiveDifference, last_delivery, live_differences, stacks_deployed_by_hand
-from delivery.record import DELETED_RECORD
-from delivery.store import has_releases
+from delivery.record import DELETED_RECORD, record_is_deleted
 from plan.archives import ArchiveBucket
 from plan.stage_record import Deliveries, DeliveryOutcome
 
@@ -47,9 +46,12 @@ def read_differences(
 def _deploys_by_hand(
     cloudformation: Any, bucket: ArchiveBucket, stage: str
 ) -> Iterator[LiveDifference]:
-    """Yield the stacks that were deployed after the last delivery, but not by one."""
+    """Yield the stacks that were deployed after the last delivery, but not by one.
+
+    Also yield that the record of deliveries was deleted.
+    """
     last = last_delivery(bucket)
-    if last is None and has_releases(bucket):
+    if record_is_deleted(bucket, [last] if last else []):
         section = "docs/runbook.md, The record of deliveries was deleted"
         yield LiveDifference(stage, DELETED_RECORD, section)
     for stack in stacks_deployed_by_hand(cloudformation, last):

@@ -40,7 +40,7 @@ class Action(NamedTuple):
 
 
 def unpaired_schedules(comparison: Comparison) -> Iterator[Danger]:
-    """In production, a schedule lowers a limit, and none raises it before the next day."""
+    """In production, schedules leave a limit of capacity lowered for a day or longer."""
     if not comparison.is_production:
         return
     before, after = map(StageResources, comparison.templates)

@@ -532,7 +532,10 @@ def _copy(tree: ast.AST) -> Any:
 
 
 def _canonical(unit: ast.AST) -> str:
-    """Return a part as text, without local variables that are read once, the others numbered."""
+    """Return a part as text that tells neither the names of local variables nor steps.
+
+    A variable that only the next statement reads is replaced by its value; others are numbered.
+    """
     if not isinstance(unit, _FUNCTIONS):
         return ast.dump(unit)
     if any(isinstance(part, ast.ClassDef) or last_name(part) in _READING_NAMES

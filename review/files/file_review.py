@@ -58,7 +58,7 @@ NOT_DEPLOYED = re.compile(r"(.*/)?(tests|docs|tools)/")
 RUNNING = ("delivery/", "endpoint_client/")
 """Folders of code that runs with the stage, and is in no template."""
 LEDGER = "delivery/permissions/"
-"""Folder of the permissions that tests compare with policies; the policies are in templates."""
+"""Folder of the ledger of permissions: a change of it changes no delivery."""
 JUDGING = (*RUNNING, "model_build/", "models/", "release/", "review/")
 """Folders of code whose checks protect a stage; the effect of other code is in templates."""
 GUARDING = re.compile(

@@ -30,9 +30,10 @@ QUEUE_LIMITS = {
     ),
     "max_queue_size": ", so that Triton refuses requests beyond it",
 }
-"""Limits of a queue policy -> their effect (Triton's model configuration, ModelQueuePolicy: 0 is no
-limit; the action of a timeout is REJECT by default)."""
+"""Limits of a model's queue -> what a lower one does (Triton's model configuration,
+ModelQueuePolicy: 0 is no limit; a request that waits longer is rejected by default)."""
 MAX_QUEUE = 2**63
+"""Stands for no limit: more than any value of these fields."""
 LONG_QUEUE_DELAY = 100_000
 """Microseconds; a queue delay that rises to this or more is a danger; chosen for this project."""
 
@@ -60,8 +61,8 @@ CODE_FIELDS = (
 """Fields of a configuration that select what Triton runs, as `ENVIRONMENT` does; nobody owns it
 (Triton's model configuration; python_backend, "Creating Custom Execution Environments")."""
 CODE_PARAMETER = re.compile(r"PATH|LIB|/", re.IGNORECASE)
-"""Parameters such as OpenVINO's `CPU_EXTENSION_PATH`, by name or value, also those of accelerators,
-such as `trt_extra_plugin_lib_paths` (onnxruntime_backend, README)."""
+"""Names or values of parameters that select a library or a file: OpenVINO's `CPU_EXTENSION_PATH`,
+an accelerator's `trt_extra_plugin_lib_paths` (onnxruntime_backend, README)."""
 FIELDS_OF_NEW_MODELS = {"backend", "platform"}
 """Those that every new model has."""
 

@@ -209,7 +209,7 @@ def _actions(job: Workflow) -> str:
 def _rights(content: bytes) -> Iterator[tuple[str, str]]:
     """Yield each right of a job that is a danger if it is new: the job's name, and what it does.
 
-    The name is empty for a right of the workflow.
+    The name is empty for what the whole workflow does.
     """
     workflow = _read(content)
     for event in _events(workflow) & WITH_TOKEN:
