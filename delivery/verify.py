@@ -26,7 +26,7 @@ from endpoint_client import EndpointError
 from release.templates import Template
 
 VERIFY_SECONDS = 30 * 60
-"""The time limit for updates to end and for all models to be invoked."""
+"""The time limit for updates to end and for all models to be invoked, with default timeouts."""
 NOT_VERIFIED = "everything is deployed, but not verified"
 
 
@@ -43,8 +43,10 @@ def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
     Golden files are in the folder `models`. Raise `FaultyDeployment` with all faults,
     `ChangedByHand` if the catalog was changed by hand, `Unfinished` if AWS does not answer.
     """
-    deadline = time.monotonic() + VERIFY_SECONDS
     assembly = deployment.assembly
+    longer_wakes = (endpoint.longer_wake_seconds for endpoint in assembly.endpoints.values())
+    longer_wake = max(longer_wakes, default=0)
+    deadline = time.monotonic() + VERIFY_SECONDS + longer_wake
     try:
         with raise_unfinished(NOT_VERIFIED):
             with step("every stack is complete"):
@@ -75,6 +77,7 @@ def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
                         if endpoint.hosting == "components"
                     },
                     deadline=deadline,
+                    wake_seconds=smoke.WAKE_SECONDS + longer_wake,
                 )
                 if result.wrong_answers:
                     raise FaultyDeployment("\n  ".join(result.wrong_answers))
