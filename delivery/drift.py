@@ -142,7 +142,7 @@ def manual_changes(
     except ClientError as error:
         if error.response["Error"]["Code"] not in DENIED:
             raise
-        text = f"log groups, policies and alarms are not compared: {failure_reason(error)}"
+        text = f"not all log groups, policies and alarms are compared: {failure_reason(error)}"
         yield LiveDifference(stack, text, 'docs/security.md, "Permissions"')
 
 

@@ -30,7 +30,8 @@ def main(arguments: list[str]) -> None:
     method = operation.replace("-", "_")
     model = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[method])
     members = {xform_name(member, "-"): member for member in model.input_shape.members}
-    request, query, output = {}, None, "json"
+    request: dict[str, Any] = {}
+    query, output = None, "json"
     for option, values in _parse_options(options):
         if option == "cli-input-json":
             request |= json.loads(values[0])

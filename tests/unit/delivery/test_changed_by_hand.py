@@ -91,7 +91,7 @@ def test_changed_policy_is_named(aws: Aws, statements: list[Any]) -> None:
 
 def test_missing_permission_is_named(aws: Aws) -> None:
     aws.answers["iam.GetRolePolicy"] = denied("iam:GetRolePolicy")
-    text = "log groups, policies and alarms are not compared: no permission (iam:GetRolePolicy)"
+    text = "not all log groups, policies and alarms are compared: no permission (iam:GetRolePolicy)"
     assert changes(aws) == [LiveDifference("prod-text", text, 'docs/security.md, "Permissions"')]
 
 
