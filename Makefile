@@ -146,31 +146,35 @@ bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a qu
 .PHONY: lint
 lint: lint-fast lint-templates ## all linters: style, types, imports, models, workflows, templates
 
-# $(call step,NAME,COMMANDS): run the commands, and print the time that they took.
-step = @start=$$(date +%s); { $(2); } && printf '%4d s  %s\n' $$(($$(date +%s) - start)) '$(1)'
+# In a recipe that is one shell: $(call step,NAME,COMMANDS) runs the commands, and prints the time that
+# they took; $(failures) fails with the names of the steps that failed.
+step = start=$$SECONDS; ( $(2) ) || failed+=', $(1)'; printf '%4d s  %s\n' $$((SECONDS - start)) '$(1)'
+failures = [ -z "$${failed-}" ] || { echo "error: these steps failed: $${failed\#, }" >&2; exit 1; }
 
 .PHONY: lint-fast
 lint-fast: install ## style, types, imports, models, workflows: 20 seconds, the second time
-	@compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \
-		[ -z "$$compiled" ] || { echo "error: $$compiled: compiled Python would run in place of its source: git rm" >&2; exit 1; }
-	$(call step,style (mend with make format),ruff check . && ruff format --check --quiet .)
-	$(call step,language,python -m tools.lint.language)
-	$(call step,types,mypy)
-	$(call step,imports,out=$$(lint-imports) || { echo "$$out"; exit 1; })
-	$(call step,models,./tritonsm lint --strict models/ cli/templates/models/)
+	@$(call step,no compiled Python,compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \
+		[ -z "$$compiled" ] || { echo "error: $$compiled: compiled Python would run in place of its source: git rm" >&2; exit 1; }); \
+	$(call step,style (mend with make format),ruff check . && ruff format --check --quiet .); \
+	$(call step,language,python -m tools.lint.language); \
+	$(call step,types,mypy); \
+	$(call step,imports,out=$$(lint-imports) || { echo "$$out"; exit 1; }); \
+	$(call step,models,./tritonsm lint --strict models/ cli/templates/models/); \
 	$(call step,workflows,zizmor --offline --persona=auditor --no-progress --quiet .github/workflows && \
-		check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml)
-	$(call step,schema of stages,./tritonsm stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; })
+		check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml); \
+	$(call step,schema of stages,./tritonsm stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }); \
+	$(failures)
 
 .PHONY: lint-templates
 lint-templates: install $(CHECKOV)/.installed ## cdk-nag, cfn-lint and checkov on the templates of all stages, and types of models
-	$(call step,types of models,for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py cli/templates/models/*/*/1/*/model.py; do \
-		mypy --no-error-summary --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model || exit 1; done)
+	@$(call step,types of models,for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py cli/templates/models/*/*/1/*/model.py; do \
+		mypy --no-error-summary --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model || exit 1; done); \
 	$(call step,templates,for stage in $(basename $(notdir $(wildcard stages/*.yaml))); do \
 		out=cdk.out.lint/$$stage; mkdir -p $$out; \
 		cdk synth --quiet -c stage=$$stage --output $$out > $$out.log 2>&1 || { cat $$out.log; exit 1; }; \
-		cfn-lint $$out/*.template.json || exit 1; done)
-	$(call step,checkov,$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod)
+		cfn-lint $$out/*.template.json || exit 1; done); \
+	$(call step,checkov,$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod); \
+	$(failures)
 
 .PHONY: review
 review: install-cdk ## report the effects of a change: BASE=origin/main; STAGE=prod

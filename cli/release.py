@@ -18,12 +18,10 @@ from delivery.command import RELEASE
 from delivery.deliver import stage_history
 from delivery.deploy import StageDeployment
 from delivery.record import DELETED_RECORD, record_is_deleted
-from delivery.store import fetch_release
+from delivery.store import FETCHED, fetch_release
 from release.artefact import FILE
 from release.build import build_release
 from release.checkout import ERROR_SUFFIX, Checkout, CheckoutError, GitCheckout
-
-FETCHED = Path("live.out")
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -67,7 +65,8 @@ def _fetch(options: argparse.Namespace) -> int:
     if bucket is None or delivery is None or not delivery.release:
         is_deleted = record_is_deleted(bucket, history.deliveries().entries)
         state = DELETED_RECORD if is_deleted else "nothing was delivered"
-        raise CheckoutError(f"{stage}: {state}, so that no release is known to be live")
+        advice = "" if is_deleted else f". To deploy the working tree: tritonsm deploy {stage}"
+        raise CheckoutError(f"{stage}: {state}, so that no release is known to be live{advice}")
     _remove_release(folder)
     folder.mkdir(parents=True)
     print(fetch_release(bucket, delivery.release, stage, folder).digest)

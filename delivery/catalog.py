@@ -11,6 +11,7 @@ from delivery.deploy import StageDeployment
 from delivery.errors import ChangedByHand
 from delivery.state import incomplete_stacks
 from delivery.steps import say
+from delivery.store import redelivery
 from plan.archives import ArchiveBucket
 from plan.catalog import Catalog, ChangedMeanwhile, Entry, Revision
 from plan.document import EndpointSettings, Plan
@@ -275,7 +276,7 @@ def _command(catalog: Catalog, model: str, entry: Entry | None, revision: Revisi
     if entry is None:
         return catalog.delete_command(model)
     if not (revision and revision.entry) or entry["version"] == revision.version:
-        return f"make deliver STAGE={catalog.stage}"
+        return redelivery(catalog.stage)
     earlier = (revision.entry for revision in catalog.history(model))
     if any(_have_same_archive(entry, other) for other in earlier):
         version = entry["version"]

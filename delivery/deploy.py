@@ -1,5 +1,6 @@
 """Deploy the stacks of a stage; twice, if the instance type of a scaled variant changes."""
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,17 +92,26 @@ class StageDeployment:
     def wait_for_operations(self) -> None:
         """Wait until no operation is in progress on a stack or an endpoint of the stage.
 
-        Raise `NotDelivered` if CloudFormation could not roll a stack back.
+        Raise `NotDelivered` if CloudFormation could not roll a stack back, or if an operation takes
+        longer than a deploy.
         """
+        minutes = self.assembly.plan.time_budget.deploy_minutes
+        deadline = time.monotonic() + 60 * minutes
         stacks = tuple(self.assembly.templates)
+        names = [endpoint.name for endpoint in self.assembly.endpoints.values()]
         cloudformation = self.session.client("cloudformation")
+        sagemaker = self.session.client("sagemaker")
         with raise_unfinished(still_updating_message(stacks)):
-            wait_for_stacks(cloudformation, stacks)
+            if operations_in_progress(cloudformation, stacks):
+                wait_for_endpoints(sagemaker, names, deadline=deadline)  # shows their instances
+            remaining = wait_for_stacks(cloudformation, stacks, deadline=deadline)
             if stuck := stacks_with_failed_rollback(cloudformation, stacks):
                 lines = [describe_stuck_rollback(cloudformation, stack) for stack in stuck]
                 raise NotDelivered("\n  ".join(["Nothing was changed", *lines]))
-            names = [endpoint.name for endpoint in self.assembly.endpoints.values()]
-            wait_for_endpoints(self.session.client("sagemaker"), names)
+            remaining += wait_for_endpoints(sagemaker, names, deadline=deadline)
+        if remaining:
+            summary = f"Nothing was changed: {minutes} minutes, the limit of a deploy, have passed"
+            raise NotDelivered("\n  ".join([summary, *remaining]))
 
     def deploy(self, *stacks: str, assembly: Path | None = None) -> None:
         """Deploy stacks and their dependencies; with another `assembly` folder, no dependencies.

@@ -3,14 +3,15 @@
 CloudFormation compares templates, so a deploy does not notice changed resources. `cdk drift` asks
 CloudFormation to read them, which takes minutes and a permission for each, and leaves out inline
 policies; the local SageMaker's CloudFormation checks hardly any type. What is compared here:
-endpoints, catalog, archives, that log groups exist, inline policies of roles, and the policies of
-buckets and KMS keys. Other changes by hand, such as a bucket's life cycle or an alarm's threshold,
-are not.
+endpoints, catalog, archives, that log groups and alarms exist, inline policies of roles, and the
+policies of buckets and KMS keys. Other changes by hand, such as a bucket's life cycle or an alarm's
+threshold, are not.
 """
 
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,18 +26,21 @@ from delivery.catalog import Entries, deployed_entries, differences
 from delivery.errors import Unfinished
 from delivery.state import MISSING as MISSING_STACK
 from delivery.state import endpoint_fault, incomplete_stacks
+from delivery.store import redelivery
 from plan import stage_record
 from plan.archives import ArchiveBucket, ArchiveReplaced
 from plan.deployed import stack_name
 from plan.document import EndpointSettings
 from plan.stage_record import DELIVER, ROLLBACK, DeliveryOutcome, Event
-from release.templates import Template, resources
+from release.templates import Template, Unresolved, resolve, resources
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
 MISSING = ("NoSuchEntity", "NoSuchBucketPolicy", "NoSuchBucket", "NotFoundException")
 """Error codes of IAM, S3 and KMS for a missing resource or policy."""
+MAX_ALARMS = 100
+"""Maximum number of names in one call of DescribeAlarms (API reference)."""
 ROOT_OF_ACCOUNT = re.compile(r"arn:[\w-]+:iam::(\d{12}):root")
 """Principals of this form and account ids are the same (IAM user guide, principals)."""
 
@@ -67,7 +71,6 @@ def live_differences(
     archives = ArchiveBucket(session.client("s3"), bucket) if bucket else None
     names = sorted({*endpoints, *expected})
     statuses = incomplete_stacks(cloudformation, names)
-    deliver = f"make deliver STAGE={stage}"
     models = stack_name(stage)
     if not incomplete_stacks(cloudformation, [models]) and (
         template := stack_template(cloudformation, models)
@@ -77,7 +80,9 @@ def live_differences(
         status = statuses.get(name)
         if status == MISSING_STACK:
             if name in expected:
-                yield LiveDifference(name, "the stack does not exist: it was deleted", deliver)
+                yield LiveDifference(
+                    name, "the stack does not exist: it was deleted", redelivery(stage)
+                )
         elif status:
             command = f"aws cloudformation describe-stack-events --stack-name {name}"
             yield LiveDifference(name, f"the stack is {status}", command)
@@ -94,7 +99,7 @@ def _endpoint_differences(
     archives: ArchiveBucket | None,
 ) -> Iterator[LiveDifference]:
     """Yield the differences of a stack's endpoint, of its catalog and of its archives."""
-    short_name, deliver = stack.removeprefix(f"{stage}-"), f"make deliver STAGE={stage}"
+    short_name = stack.removeprefix(f"{stage}-")
     endpoint = EndpointSettings.of_template(template)
     if endpoint:
         clients = session.client("sagemaker"), session.client("cloudformation")
@@ -108,7 +113,7 @@ def _endpoint_differences(
         yield LiveDifference(entry.model, entry.text.partition(": ")[2], entry.command)
     if archives and endpoint:
         for subject, text in _missing_archives(archives, endpoint, entries):
-            yield LiveDifference(f"{short_name}/{subject}", text, deliver)
+            yield LiveDifference(f"{short_name}/{subject}", text, redelivery(stage))
 
 
 def _missing_archives(
@@ -137,7 +142,7 @@ def manual_changes(
     except ClientError as error:
         if error.response["Error"]["Code"] not in DENIED:
             raise
-        text = f"log groups and policies are not compared: {failure_reason(error)}"
+        text = f"not all log groups, policies and alarms are compared: {failure_reason(error)}"
         yield LiveDifference(stack, text, 'docs/security.md, "Permissions"')
 
 
@@ -164,6 +169,44 @@ def _manual_changes(
     for name, key in resources(template, "AWS::KMS::Key"):
         read = partial(kms.get_key_policy, KeyId=ids[name], PolicyName="default")
         yield from _compare(f"policy of key {ids[name]}", key["KeyPolicy"], read)
+    yield from _deleted_alarms(session, stack, template, ids)
+
+
+def _deleted_alarms(
+    session: boto3.Session, stack: str, template: Template, ids: dict[str, str]
+) -> Iterator[LiveDifference]:
+    """Yield deleted alarms, with the command that creates one, or that shows its properties."""
+    cloudwatch = client(session, "cloudwatch")
+    alarms = {ids[name]: name for name, _ in resources(template, "AWS::CloudWatch::Alarm")}
+    names = list(alarms)
+    for start in range(0, len(names), MAX_ALARMS):
+        batch = names[start : start + MAX_ALARMS]
+        answer = cloudwatch.describe_alarms(AlarmNames=batch, MaxRecords=MAX_ALARMS)
+        for alarm in answer["MetricAlarms"]:
+            del alarms[alarm["AlarmName"]]
+    for alarm, name in alarms.items():
+        properties = template["Resources"][name]["Properties"]
+        account = session.client("sts").get_caller_identity()["Account"]
+        try:
+            known = _resolved(properties, {**ids, "AWS::AccountId": account})
+        except Unresolved:
+            command = f"aws cloudformation get-template --stack-name {stack} "
+            command += f"--query TemplateBody.Resources.{name}"
+        else:
+            text = shlex.quote(json.dumps({**known, "AlarmName": alarm}))
+            command = f"aws cloudwatch put-metric-alarm --cli-input-json {text}"
+        yield LiveDifference(alarm, "the alarm was deleted", command)
+
+
+def _resolved(value: Any, values: dict[str, str]) -> Any:
+    """Return a property of a template with its intrinsic functions resolved. Raise `Unresolved`."""
+    if isinstance(value, list):
+        return [_resolved(item, values) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if any(name == "Ref" or name.startswith("Fn::") for name in value):
+        return resolve(value, values)
+    return {name: _resolved(item, values) for name, item in value.items()}
 
 
 def _compare(subject: str, expected: Any, read: Callable[[], Any]) -> Iterator[LiveDifference]:

@@ -12,6 +12,7 @@ NO_CAPACITY = "InsufficientInstanceCapacity"
 """The error code in an endpoint's FailureReason, which CloudFormation repeats: "Unable to provision
 requested ML compute capacity due to InsufficientInstanceCapacity error. [...]"
 (aws/deep-learning-containers, tests of SageMaker endpoints)."""
+CAPACITY_RUNBOOK = "docs/runbook.md, AWS has no capacity"
 EXPIRED_CODES = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
 """Error codes for expired credentials.
 
@@ -111,7 +112,7 @@ def explain_error(error: Exception) -> str:
 def next_steps(message: str, stage: str) -> Iterator[str]:
     """Yield what to do after a deploy of a stage that failed with a message."""
     if NO_CAPACITY in message:
-        yield "AWS has no capacity for an instance type: docs/runbook.md, AWS has no capacity"
+        yield f"AWS has no capacity for an instance type: {CAPACITY_RUNBOOK}"
     yield f"For a bug report: tritonsm report {stage}"
 
 

@@ -1,10 +1,10 @@
 """The state of a stage's stacks and endpoints: in progress, complete or faulty."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from delivery.errors import Unfinished
+from delivery.errors import CAPACITY_RUNBOOK, NO_CAPACITY, Unfinished
 from delivery.steps import wait_while
 from plan.deployed import endpoint_description, stack_description
 from plan.document import EndpointSettings
@@ -33,19 +33,30 @@ SCALING_STATUSES = ("Updating", "RollingBack")
 Only an update to another configuration has a PendingDeploymentSummary.
 """
 ROLLBACK_RUNBOOK = 'docs/runbook.md, "CloudFormation could not roll an update back"'
+GONE_RUNBOOK = 'docs/runbook.md, "An endpoint is gone"'
 RUNBOOK = 'docs/runbook.md, "An update was rolled back in silence"'
 
 
-def wait_for_stacks(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> None:
+def wait_for_stacks(
+    cloudformation: "CloudFormationClient", stacks: Iterable[str], *, deadline: float
+) -> list[str]:
     """Wait until no operation is in progress on any of `stacks`.
+
+    Return those with an operation at `deadline` (`time.monotonic` seconds), as in
+    `prod-text is still UPDATE_IN_PROGRESS`.
 
     The cdk CLI does not wait: it skips a stack in progress that already has the new template, and
     creates a change set for any other (canSkipDeploy and deployStack of aws-cdk 2.1148.1).
     CloudFormation ends an endpoint's update after 970 minutes at the latest
     (`timeoutInMinutes` in the schema of AWS::SageMaker::Endpoint).
     """
-    for stack in stacks:
-        wait_while(stack, partial(_operation_status, cloudformation, stack))
+    statuses = {
+        stack: wait_while(
+            stack, partial(_operation_status, cloudformation, stack), deadline=deadline
+        )
+        for stack in stacks
+    }
+    return [f"{stack} is still {status}" for stack, status in statuses.items() if status]
 
 
 def operations_in_progress(
@@ -135,10 +146,19 @@ class EndpointFault(NamedTuple):
     must_be_recreated: bool = False
 
 
-def wait_for_endpoints(sagemaker: "SageMakerClient", names: Iterable[str]) -> None:
-    """Wait until no endpoint is updating or scaling: SageMaker refuses a second update."""
-    for name in names:
-        wait_while(name, partial(_endpoint_operation, sagemaker, name))
+def wait_for_endpoints(
+    sagemaker: "SageMakerClient", names: Iterable[str], *, deadline: float
+) -> list[str]:
+    """Wait until no endpoint is updating or scaling: SageMaker refuses a second update.
+
+    Return the others as `wait_for_stacks` does. Scaling that gets no instances is repeated while
+    the load lasts.
+    """
+    statuses = {
+        name: wait_while(name, partial(_endpoint_operation, sagemaker, name), deadline=deadline)
+        for name in names
+    }
+    return [f"{name} is still {status}" for name, status in statuses.items() if status]
 
 
 def endpoint_fault(
@@ -167,11 +187,13 @@ def endpoint_fault(
         )
     description = endpoint_description(sagemaker, name)
     if description is None:
-        return _recreation_fault(endpoint, "does not exist: it was deleted")
+        text = f"{name} does not exist: it was deleted"
+        return EndpointFault(f"{text}. See {GONE_RUNBOOK}", must_be_recreated=True)
     status, reason = description["EndpointStatus"], description.get("FailureReason")
     suffix = f": {reason}" if reason else ""
     if status == "Failed":
-        return _recreation_fault(endpoint, f"has failed, and SageMaker can only delete it{suffix}")
+        text = f"{name} has failed, and SageMaker can only delete it{suffix}"
+        return EndpointFault(f"{text}. See {GONE_RUNBOOK}", must_be_recreated=True)
     if status not in ("InService", *SCALING_STATUSES):
         return EndpointFault(f"{name} is {status}{suffix}")
     config = next(logical_id for logical_id, _ in resources(template, ENDPOINT_CONFIG))
@@ -188,16 +210,6 @@ def endpoint_fault(
     )
 
 
-def _recreation_fault(endpoint: EndpointSettings, text: str) -> EndpointFault:
-    """Return the fault of an endpoint that only its stack can create again."""
-    return EndpointFault(
-        f"{endpoint.name} {text}. It cannot be invoked until it is created again with its stack: "
-        f"aws cloudformation delete-stack --stack-name {endpoint.stack}; aws cloudformation wait "
-        f"stack-delete-complete --stack-name {endpoint.stack}; then deliver again",
-        must_be_recreated=True,
-    )
-
-
 def _endpoint_operation(
     sagemaker: "SageMakerClient", name: str, *, include_scaling: bool = True
 ) -> str | None:
@@ -210,4 +222,24 @@ def _endpoint_operation(
         return None
     status = description["EndpointStatus"]
     is_scaling = status in SCALING_STATUSES and "PendingDeploymentSummary" not in description
-    return None if is_scaling and not include_scaling else status
+    if is_scaling and not include_scaling:
+        return None
+    return f"{status}{_missing_instances(description)}"
+
+
+def _missing_instances(description: Mapping[str, Any]) -> str:
+    """Return which variants of an endpoint lack instances, in parentheses."""
+    serving = description.get("ProductionVariants", ())
+    counts = [
+        f"{variant['VariantName']} has {current} of {variant['DesiredInstanceCount']} instances"
+        for variant in description.get("PendingDeploymentSummary", {}).get(
+            "ProductionVariants", serving
+        )
+        if (current := variant.get("CurrentInstanceCount", 0))
+        < variant.get("DesiredInstanceCount", 0)
+    ]
+    if not counts:
+        return ""
+    no_capacity = NO_CAPACITY in description.get("FailureReason", "")
+    condition = "AWS had no capacity" if no_capacity else "if that lasts"
+    return f" ({', '.join(counts)}; {condition}: {CAPACITY_RUNBOOK})"

@@ -17,6 +17,8 @@ from plan.archives import ArchiveBucket
 from platform_facts.rules.bucket_keys import RELEASES
 from release.artefact import FILE, ReleaseArtefact
 
+FETCHED = Path("live.out")
+"""The folder into which `tritonsm release fetch` writes by default."""
 FILES = f"{RELEASES}files/"
 CONCURRENCY = 16
 
@@ -54,6 +56,14 @@ def fetch_release(bucket: ArchiveBucket, digest: str, stage: str, folder: Path) 
         keys, paths = map(FILES.__add__, files.values()), map(folder.joinpath, files)
         list(pool.map(partial(_fetch, bucket), keys, paths))
     return release
+
+
+def redelivery(stage: str) -> str:
+    """Return the command that delivers the live release of a stage again, by the stage's record.
+
+    `make deliver` would deploy what `release.out` has.
+    """
+    return f"tritonsm release fetch {stage} && tritonsm deliver {stage} --release {FETCHED}"
 
 
 def has_releases(bucket: ArchiveBucket) -> bool:

@@ -1,6 +1,7 @@
 """Verify a deployed stage: stacks, endpoints, catalog, and the answers of its models."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +23,9 @@ from delivery.errors import (
 )
 from delivery.state import endpoint_fault, incomplete_stacks, wait_for_stacks
 from delivery.steps import say, step
+from delivery.store import redelivery
 from endpoint_client import EndpointError
+from plan.document import EndpointSettings
 from release.templates import Template
 
 VERIFY_SECONDS = 30 * 60
@@ -50,7 +53,7 @@ def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
     try:
         with raise_unfinished(NOT_VERIFIED):
             with step("every stack is complete"):
-                _refuse_failed_stacks(deployment)
+                _refuse_failed_stacks(deployment, deadline)
                 _refuse_other_templates(deployment)
             with step("every endpoint serves with the deployed configuration"):
                 _refuse_endpoint_faults(deployment, deadline)
@@ -91,14 +94,17 @@ def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
     return VerifiedStage(result.uninvoked_models, sentences)
 
 
-def _refuse_failed_stacks(deployment: StageDeployment) -> None:
+def _refuse_failed_stacks(deployment: StageDeployment, deadline: float) -> None:
     cloudformation = deployment.session.client("cloudformation")
     stacks = deployment.stacks
-    wait_for_stacks(cloudformation, stacks)
+    if remaining := wait_for_stacks(cloudformation, stacks, deadline=deadline):
+        raise Unfinished(
+            "\n  ".join([f"{NOT_VERIFIED}, and the time limit has passed", *remaining])
+        )
     if statuses := incomplete_stacks(cloudformation, stacks):
         lines = (
             f"{stack} is {status}: aws cloudformation describe-stack-events --stack-name {stack}; "
-            "remove the cause, and deliver again"
+            f"remove the cause, then: {redelivery(deployment.assembly.stage)}"
             for stack, status in statuses.items()
         )
         raise RollbackFailed("\n  ".join(lines))
@@ -139,13 +145,26 @@ def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> Non
     sagemaker = deployment.session.client("sagemaker")
     cloudformation = deployment.session.client("cloudformation")
     templates = deployment.assembly.templates
-    results = [
-        endpoint_fault(
-            sagemaker, cloudformation, endpoint, templates[endpoint.stack], deadline=deadline
-        )
-        for endpoint in deployment.assembly.endpoints.values()
-    ]
-    if faults := list(filter(None, results)):
-        must_be_recreated = any(fault.must_be_recreated for fault in faults)
-        error_type = EndpointLost if must_be_recreated else FaultyDeployment
-        raise error_type("\n  ".join(fault.text for fault in faults))
+    lines, lost = list[str](), list[EndpointSettings]()
+    for endpoint in deployment.assembly.endpoints.values():
+        template = templates[endpoint.stack]
+        fault = endpoint_fault(sagemaker, cloudformation, endpoint, template, deadline=deadline)
+        if fault:
+            lines.append(fault.text)
+            lost += [endpoint] * fault.must_be_recreated
+    if lost:
+        raise EndpointLost("\n  ".join([*lines, *_recreation(deployment.assembly.stage, lost)]))
+    if lines:
+        raise FaultyDeployment("\n  ".join(lines))
+
+
+def _recreation(stage: str, lost: list[EndpointSettings]) -> Iterator[str]:
+    """Yield the commands that look at the stage, then those that create endpoints again."""
+    yield "Calls fail until the stack creates the endpoint again. Look, which changes nothing:"
+    yield f"  tritonsm status {stage}"
+    yield "Then delete the stack, with its alarms:"
+    for stack in dict.fromkeys(endpoint.stack for endpoint in lost):
+        yield f"  aws cloudformation delete-stack --stack-name {stack}"
+        yield f"  aws cloudformation wait stack-delete-complete --stack-name {stack}"
+    yield "Then create it:"
+    yield f"  {redelivery(stage)}"

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder
@@ -17,12 +17,16 @@ FORMAT = f"1, ministack {version('ministack')}"
 """The format of the file: that of this package and of ministack's services."""
 SAVE_PATH = "/_local_sagemaker/save"
 """Path of ministack's process to which the main process sends its records."""
-
-RECORDS = "hosting", "scaling", "codebuild"
-"""The services of the main process that have records in the file."""
-
 CONFLICT = 409
 """HTTP status of the answer while a stack is changing: nothing is saved."""
+
+
+class KeptServices(NamedTuple):
+    """The services of the main process that have records in the file, by their keys there."""
+
+    hosting: Any
+    scaling: Any
+    codebuild: Any
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class KeptState:
             port, saved_at = int(state["port"]), datetime.fromtimestamp(state["saved_at"], UTC)
             if not 1 <= port <= 65535:
                 raise _unusable(folder, f"is damaged (port {port})")
-            records = {name: state["records"][name] for name in RECORDS}
+            records = {name: state["records"][name] for name in KeptServices._fields}
             return cls(text, records, port, saved_at, folder.kept_end.exists())
         except FileNotFoundError:
             return None

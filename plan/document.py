@@ -231,6 +231,11 @@ class TimeBudget(Record):
     rows: dict[str, int]
     build_minutes: int
 
+    @property
+    def deploy_minutes(self) -> int:
+        """The maximum duration of a delivery without builds."""
+        return sum(self.rows.values()) - self.build_minutes
+
 
 class Plan(Record):
     """The plan of a stage.

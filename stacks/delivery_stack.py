@@ -18,6 +18,7 @@ from triton_sagemaker.allow import allow
 ISSUER = "token.actions.githubusercontent.com"
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
+    "cloudwatch:DescribeAlarms",
     "iam:ListRoles",
     "lambda:GetAccountSettings",
     "logs:DescribeLogGroups",

@@ -12,6 +12,7 @@ from cli.names import stage_of
 from cli.status.differences import read_differences
 from delivery.aws import DENIED, client, failure_reason
 from delivery.drift import LiveDifference
+from delivery.errors import NO_CAPACITY
 from plan import catalog
 
 TARGET_TRACKING_PREFIX = "TargetTracking-"
@@ -39,7 +40,7 @@ class VariantStatus:
 
 @dataclass(frozen=True)
 class EndpointStatus:
-    """An endpoint; `reason` is SageMaker's FailureReason."""
+    """An endpoint; `reason` is SageMaker's FailureReason, without an old lack of capacity."""
 
     name: str
     status: str
@@ -186,24 +187,26 @@ def _is_absent(error: ClientError) -> bool:
 
 
 def _endpoint(record: Record) -> EndpointStatus:
-    return EndpointStatus(
-        name=record["EndpointName"],
-        status=record["EndpointStatus"],
-        reason=record.get("FailureReason"),
-        variants=[
-            VariantStatus(
-                name=variant["VariantName"],
-                weight=variant.get("CurrentWeight"),
-                instances=variant.get("CurrentInstanceCount", 0),
-                desired_instances=variant.get("DesiredInstanceCount", 0),
-                instance_types={
-                    pool["InstanceType"]: pool["CurrentInstanceCount"]
-                    for pool in variant.get("InstancePools", ())
-                },
-            )
-            for variant in record.get("ProductionVariants", ())
-        ],
-    )
+    variants = [
+        VariantStatus(
+            name=variant["VariantName"],
+            weight=variant.get("CurrentWeight"),
+            instances=variant.get("CurrentInstanceCount", 0),
+            desired_instances=variant.get("DesiredInstanceCount", 0),
+            instance_types={
+                pool["InstanceType"]: pool["CurrentInstanceCount"]
+                for pool in variant.get("InstancePools", ())
+            },
+        )
+        for variant in record.get("ProductionVariants", ())
+    ]
+    reason = record.get("FailureReason", "")
+    # SageMaker keeps the reason of an earlier scale-out.
+    lacks_none = all(variant.instances >= variant.desired_instances for variant in variants)
+    if variants and lacks_none and NO_CAPACITY in reason:
+        reason = ""
+    name, status = record["EndpointName"], record["EndpointStatus"]
+    return EndpointStatus(name, status, reason or None, variants)
 
 
 def _catalog(dynamodb: Any, stage: str | None) -> list[CatalogModel]:

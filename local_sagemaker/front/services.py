@@ -30,7 +30,7 @@ from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.memory_limit import INTERVAL_SECONDS as MEMORY_SECONDS
 from local_sagemaker.hosting.memory_limit import MemoryLimit
 from local_sagemaker.hosting.pools import Capacities
-from local_sagemaker.kept_state import RECORDS, KeptState
+from local_sagemaker.kept_state import KeptServices, KeptState
 from local_sagemaker.metrics.instances import INTERVAL_SECONDS, InstanceMetrics
 from local_sagemaker.metrics.invocations import add_model_step
 from local_sagemaker.metrics.metric_buffer import MetricBuffer
@@ -130,8 +130,7 @@ class Services:
             },
         )
         stops.callback(codebuild.stop)
-        restored: dict[str, Any]
-        restored = dict(zip(RECORDS, (hosting, scaling, codebuild), strict=True))
+        restored = KeptServices(hosting=hosting, scaling=scaling, codebuild=codebuild)._asdict()
         if kept := KeptState.read(folder):
             for name, service in restored.items():
                 service.restore(kept.records[name])

@@ -199,8 +199,13 @@ class Triton:
 
         Concurrent threads may get each other's sockets from the broker, which are equivalent.
         """
-        self._broker.send(b"?")
-        _, descriptors, _, _ = socket.recv_fds(self._broker, 1, 1)
+        try:
+            self._broker.send(b"?")
+            _, descriptors, _, _ = socket.recv_fds(self._broker, 1, 1)
+        except TimeoutError:
+            raise
+        except OSError:  # the broker has exited with the server, or `stop` was called
+            descriptors = []
         if not descriptors:
             raise ConnectionError("the container has exited")
         connected = socket.socket(fileno=descriptors[0])

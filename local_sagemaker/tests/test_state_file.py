@@ -9,10 +9,10 @@ import pytest
 from ministack.services.cloudformation import _stacks
 
 from local_sagemaker.folder import Folder
-from local_sagemaker.kept_state import CONFLICT, RECORDS, SAVE_PATH
+from local_sagemaker.kept_state import CONFLICT, SAVE_PATH, KeptServices
 from local_sagemaker.state_file import StateFile
 
-SAVED = dict.fromkeys(RECORDS)
+SAVED = dict.fromkeys(KeptServices._fields)
 KEY = "000000000000", "us-east-1", "stage"
 
 

@@ -7,28 +7,27 @@ of imports have no effect, and are not compared.
 
 import ast
 import copy
-import pickle
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
+from review.files import canonical_form
 from review.files.python_code import (
-    LOGGING,
-    Literal,
+    FUNCTIONS,
     assigned_names,
     cut,
     first_line,
     fold,
     is_literal,
+    is_sentence,
     last_name,
-    named_children,
     parse,
 )
+from review.files.statement_changes import Change, statement_changes, statements
 from review.files.weaker_checks import (
     CHECKING,
     CodeWarning,
@@ -37,7 +36,6 @@ from review.files.weaker_checks import (
     weaker_checks,
     wider_patterns,
 )
-from review.values import format_change
 
 TYPING = re.compile(r"(__future__|collections\.abc|types|typing|typing_extensions)(\.|$)")
 """Modules whose names are mostly for annotations."""
@@ -61,75 +59,6 @@ MAX_NAMES = 6
 """Maximum names in a list of new calls, constants or functions."""
 MAX_EFFECTS = 400
 """Maximum characters of the statements by which code can act otherwise."""
-MAX_PAIRS = 1000
-"""Maximum comparisons of changed statements of a function; above it, they are paired in order."""
-SIMILAR = 0.5
-"""Minimum similarity of two statements of which one replaces the other."""
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_TYPE_NODES = (ast.Attribute, ast.BinOp, ast.BitOr, ast.Constant, ast.List, ast.Load, ast.Name,
-               ast.Subscript, ast.Tuple)  # fmt: skip
-_NESTED = ("body", "orelse", "finalbody", "handlers", "cases")
-"""Fields with statements in statements."""
-_LATER = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.IfExp,
-          ast.BoolOp, ast.NamedExpr, ast.stmt)  # fmt: skip
-"""Parts that run later, several times or perhaps never."""
-_READING_NAMES = ("dir", "eval", "exec", "locals", "vars")
-"""Functions to which the names of local variables matter."""
-_RANKS = {ast.Raise: 0, ast.Assert: 0, ast.If: 1, ast.While: 1, ast.Return: 1, ast.ExceptHandler: 1}
-_KEYWORDS = {ast.If: "if", ast.While: "while", ast.Return: "return", ast.Raise: "raise",
-             ast.Assert: "assert", ast.For: "for", ast.With: "with"}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Change:
-    """A changed expression or statement; one side is None if it is new or gone.
-
-    function: the function's qualified name, empty for statements of the module.
-    name: the target, key, argument or compared expression that has the value.
-    keyword: the first word of the statement, such as `if`.
-    rank: how much it tells, from 0.
-    """
-
-    function: str
-    name: str
-    keyword: str
-    before: ast.AST | None
-    after: ast.AST | None
-    rank: int
-
-    @property
-    def literals(self) -> tuple[Literal, Literal] | None:
-        """Both literals, None if a side is no literal."""
-        if self.before is None or self.after is None:
-            return None
-        sides = fold(self.before, {}), fold(self.after, {})
-        return sides if all(map(is_literal, sides)) else None
-
-    @property
-    def is_pair(self) -> bool:
-        """Whether one statement or expression replaces another."""
-        return self.before is not None and self.after is not None
-
-    @property
-    def node(self) -> ast.AST:
-        """The statement or expression after the change, or the one that is gone."""
-        node = self.after or self.before
-        assert node is not None
-        return node
-
-    def __str__(self) -> str:
-        own = self.function.rpartition(".")[2]
-        name = "" if self.name == own else f"{cut(self.name)}:"
-        start = " ".join(filter(None, (self.keyword, name)))
-        if self.before is None or self.after is None:
-            word = "new" if self.before is None else "gone"
-            label = f"{name} " if name and isinstance(self.node, ast.expr) else ""
-            return f"{word}: {label}{cut(first_line(self.node)).removesuffix(':')}"
-        whole = [first_line(side).removesuffix(":") for side in (self.before, self.after)]
-        short = [*map(cut, whole)]
-        change = " -> ".join(short) if short[0] != short[1] else format_change(*whole)
-        return f"{start}{' ' if start else ''}{change}"
 
 
 class CodeChanges:
@@ -138,16 +67,16 @@ class CodeChanges:
     def __init__(self, before: bytes, after: bytes) -> None:
         """Parse both versions; a file that does not exist is empty."""
         trees = parse(before), parse(after)
-        functions = [node for node in ast.walk(trees[0] or ast.Module([], []))
-                     if isinstance(node, _FUNCTIONS)]  # fmt: skip
-        self._purposes = {node.name: ast.get_docstring(node) or "" for node in functions}
         self.is_readable = None not in trees
+        old, new = (tree or ast.Module([], []) for tree in trees)
+        functions = [node for node in ast.walk(old) if isinstance(node, FUNCTIONS)]
+        self._purposes = {node.name: ast.get_docstring(node) or "" for node in functions}
         self._old, self._new = (
-            _Module(_Plain().visit(tree or ast.Module([], []))) for tree in trees
+            _Module(canonical_form.without_annotations(tree)) for tree in (old, new)
         )
-        self._renamed = _renamed_functions(self._old.units, self._new.units)
+        self._renamed = canonical_form.renamed_functions(self._old.units, self._new.units)
         if self._renamed:  # callers and the function itself are compared under the new name
-            _Renaming(self._renamed).visit(self._old.tree)
+            canonical_form.rename_functions(self._old.tree, self._renamed)
             self._old = _Module(self._old.tree)
 
     @cached_property
@@ -161,13 +90,13 @@ class CodeChanges:
             first_line(statement)
             for side, other in ((old, new), (new, old))
             for name in side.keys() - other.keys()
-            for statement in _statements(side[name])
+            for statement in statements(side[name])
         }
         return [
             change
             for name in new
             if name in old and name in self._changed
-            for change in _unit_changes(name, old[name], new[name])
+            for change in statement_changes(name, old[name], new[name])
             if change.is_pair or first_line(change.node) not in moved
         ]
 
@@ -178,12 +107,7 @@ class CodeChanges:
         return {
             name
             for name in old.keys() | new.keys()
-            if name not in old
-            or name not in new
-            or (
-                ast.dump(old[name]) != ast.dump(new[name])
-                and _canonical(old[name]) != _canonical(new[name])
-            )
+            if not (name in old and name in new and canonical_form.are_equal(old[name], new[name]))
         }
 
     def effects(self, *, is_exact: bool) -> list[str]:
@@ -195,7 +119,7 @@ class CodeChanges:
         """
         if not (self.is_readable and self._old.tree.body):
             return []
-        statements = [change for change in self.changes if not _is_message(change)]
+        statements = [change for change in self.changes if not change.is_message]
         has_other_values = any(change.literals for change in statements)
         has_same_parts = self._has_same_parts and not (
             is_exact and self._old.operations != self._new.operations
@@ -221,7 +145,7 @@ class CodeChanges:
     @cached_property
     def _weaker_checks(self) -> dict[tuple[bool, str], None]:
         sides = (
-            {name: _Joined(unit, lazily=True).visit(_copy(unit)) if name in self._changed else unit
+            {name: canonical_form.joined(unit, lazily=True) if name in self._changed else unit
              for name, unit in side.units.items()}
             for side in (self._old, self._new)
         )  # fmt: skip
@@ -296,7 +220,7 @@ class CodeChanges:
         """Yield the functions whose statements are the same, in another order or nesting."""
         for name in self._changed - {*described}:
             if name in self._old.units and name in self._new.units:
-                rows = [[*map(first_line, _statements(side.units[name]))]
+                rows = [[*map(first_line, statements(side.units[name]))]
                         for side in (self._old, self._new)]  # fmt: skip
                 moved = [cut(row) for row in _moved(*rows)]
                 text = (
@@ -346,8 +270,8 @@ class CodeChanges:
 def _is_unshown(name: str, shown: str) -> bool:
     """Return whether statements do not name a call or a constant, which is no sentence either."""
     text = name.strip("'\"")
-    is_sentence = text.count(" ") > 2 and "://" not in text
-    return text not in shown and not is_sentence and any(map(str.isalnum, text))
+    is_name = not is_sentence(text) or "://" in text
+    return is_name and text not in shown and any(map(str.isalnum, text))
 
 
 @dataclass
@@ -361,7 +285,7 @@ class _Module:
 
         def add(owner: ast.Module | ast.ClassDef, name: str) -> None:
             own = [part for part in owner.body
-                   if not isinstance(part, (*_FUNCTIONS, ast.ClassDef))
+                   if not isinstance(part, (*FUNCTIONS, ast.ClassDef))
                    and not isinstance(part, ast.Import | ast.ImportFrom)]  # fmt: skip
             shell = copy.copy(owner)
             shell.body = own
@@ -372,7 +296,7 @@ class _Module:
                     full_name += "'"
                 if isinstance(part, ast.ClassDef):
                     add(part, full_name)
-                elif isinstance(part, _FUNCTIONS):
+                elif isinstance(part, FUNCTIONS):
                     units[full_name] = part
 
         add(self.tree, "")
@@ -451,244 +375,9 @@ class _Module:
     @cached_property
     def constants(self) -> set[str]:
         """Literals as Python writes them; names of constants are replaced by their literals."""
-        tree = _Folded(assigned_names(self.tree)).visit(_copy(self.tree))
+        tree = canonical_form.folded(self.tree, assigned_names(self.tree))
         values = {repr(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
         return values - COMMON_CONSTANTS
-
-
-class _Plain(ast.NodeTransformer):
-    """Removes what has no effect: docstrings, and annotations outside of classes."""
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        in_class = isinstance(node, ast.ClassDef)
-        for name in _NESTED:
-            if isinstance(statements := getattr(node, name, None), list):
-                kept = [part for part in statements if not _has_no_effect(part)]
-                if not in_class:
-                    kept = [_without_annotation(part) for part in kept]
-                setattr(node, name, [part for part in kept if part])
-        if isinstance(node, _FUNCTIONS) and _is_type(node.returns):
-            node.returns = None
-        elif isinstance(node, ast.arg) and _is_type(node.annotation):
-            node.annotation = None
-        return super().generic_visit(node)
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        value = fold(node, {})
-        return ast.copy_location(ast.Constant(value), node) if _is_amount(value) else node
-
-
-def _is_amount(value: Any) -> bool:
-    return isinstance(value, int | float | str)
-
-
-def _has_no_effect(node: ast.AST) -> bool:
-    match node:
-        case ast.Pass() | ast.Expr(value=ast.Constant()):
-            return True
-        case ast.If(test=test, orelse=[]) if last_name(test) == "TYPE_CHECKING":
-            return all(isinstance(part, ast.Import | ast.ImportFrom) for part in node.body)
-    return False
-
-
-def _is_type(annotation: ast.expr | None) -> bool:
-    """Return whether an annotation calls nothing: Python evaluates it."""
-    parts = ast.walk(annotation) if annotation else ()
-    return all(isinstance(part, _TYPE_NODES) for part in parts)
-
-
-def _without_annotation(node: ast.AST) -> ast.AST | None:
-    if not isinstance(node, ast.AnnAssign) or not _is_type(node.annotation):
-        return node
-    return node.value and ast.Assign([node.target], node.value, lineno=node.lineno)
-
-
-class _Folded(ast.NodeTransformer):
-    """Replaces names of constants by their literals, and joins the texts of f-strings."""
-
-    def __init__(self, names: Mapping[str, Literal]) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if isinstance(node.ctx, ast.Load) and isinstance(self._names.get(node.id), str | int):
-            return ast.Constant(self._names[node.id])
-        return node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
-        parts: list[ast.expr] = []
-        for part in node.values:
-            folded = fold(part, self._names)
-            if not is_literal(folded):
-                parts.append(self.visit(part))
-            elif parts and isinstance(parts[-1], ast.Constant):
-                parts[-1] = ast.Constant(str(parts[-1].value) + str(folded))
-            else:
-                parts.append(ast.Constant(str(folded)))
-        return ast.JoinedStr(parts)
-
-
-def _copy(tree: ast.AST) -> Any:
-    return pickle.loads(pickle.dumps(tree))  # several times as fast as copy.deepcopy
-
-
-def _canonical(unit: ast.AST) -> str:
-    """Return a part as text that tells neither the names of local variables nor steps.
-
-    A variable that only the next statement reads is replaced by its value; others are numbered.
-    """
-    if not isinstance(unit, _FUNCTIONS):
-        return ast.dump(unit)
-    if any(isinstance(part, ast.ClassDef) or last_name(part) in _READING_NAMES
-           for part in ast.walk(unit)):  # fmt: skip
-        return ast.dump(unit)
-    renamed = _Joined(unit).visit(_copy(unit))
-    parts = [*ast.walk(renamed)]
-    fixed = {part.arg for part in parts if isinstance(part, ast.arg)}
-    for part in parts:
-        if isinstance(part, ast.Global | ast.Nonlocal):
-            fixed.update(part.names)
-    numbers: dict[str, str] = {}
-    for part in parts:
-        name = _stored_name(part)
-        if name and name not in fixed:
-            numbers.setdefault(name, f"<{len(numbers)}>")
-    for part in parts:
-        for field in ("id", "name", "rest"):
-            if isinstance(part, ast.Name | ast.ExceptHandler | ast.pattern):
-                name = getattr(part, field, None)
-                if name in numbers:
-                    setattr(part, field, numbers[name])
-    return ast.dump(renamed)
-
-
-class _Joined(ast.NodeTransformer):
-    """Puts a local variable that only the next statement reads, once, into that statement.
-
-    `lazily`: also where `and` or `or` might not read it, so that it would not be computed.
-    """
-
-    def __init__(self, unit: ast.AST, *, lazily: bool = False) -> None:
-        self._lazily = lazily
-        nodes = [*ast.walk(unit)]
-        names = [node for node in nodes if isinstance(node, ast.Name)]
-        self._counts = Counter((node.id, type(node.ctx)) for node in names)
-        self._outer = {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal)
-                       for name in node.names}  # fmt: skip
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        super().generic_visit(node)
-        for field in _NESTED:
-            body = getattr(node, field, None)
-            if isinstance(body, list):
-                position = 0
-                while position + 1 < len(body):
-                    if self._is_joined(body[position], body[position + 1]):
-                        del body[position]
-                        position = max(position - 1, 0)
-                    else:
-                        position += 1
-        return node
-
-    def _is_joined(self, first: ast.AST, second: ast.AST) -> bool:
-        """Put the value of `first` into `second`, unless calls would run in another order."""
-        match first:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
-                self._counts[name, ast.Store] == self._counts[name, ast.Load] == 1
-                and (name, ast.Del) not in self._counts
-                and name not in self._outer
-            ):
-                return _replace_first_read(second, name, value, lazily=self._lazily)
-        return False
-
-
-def _replace_first_read(
-    statement: ast.AST, name: str, value: ast.expr, *, lazily: bool = False
-) -> bool:
-    """Replace a name in a statement if nothing runs before it that `value` could change."""
-    has_calls = any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(value))
-
-    def replace(node: ast.AST) -> bool | None:
-        """Return whether the name is replaced, None if something else comes first."""
-        for field, child in ast.iter_fields(node):
-            if field in ("targets", "target"):
-                continue  # which are evaluated last
-            for index, part in enumerate(child if isinstance(child, list) else [child]):
-                if isinstance(part, ast.Name) and part.id == name:
-                    if isinstance(child, list):
-                        child[index] = value
-                    else:
-                        setattr(node, field, value)
-                    return True
-                is_skipped = isinstance(part, ast.BoolOp) and lazily and not has_calls
-                if isinstance(part, _LATER) and not is_skipped:
-                    return None
-                if isinstance(part, ast.AST) and (outcome := replace(part)) is not False:
-                    return outcome
-                is_state = isinstance(part, ast.Attribute | ast.Subscript) and field != "func"
-                if is_state and has_calls:
-                    return None
-        return None if isinstance(node, ast.Call | ast.Await) else False
-
-    is_simple = isinstance(statement, ast.Assign | ast.Expr | ast.Return | ast.If | ast.For)
-    return is_simple and bool(replace(statement))
-
-
-def _is_message(change: Change) -> bool:
-    """Return whether a statement only writes a log, or a message that changes."""
-    node = change.node
-    call = node.value if isinstance(node, ast.Expr) else node
-    if isinstance(call, ast.Call) and LOGGING.fullmatch(ast.unparse(call.func)):
-        return True
-    sides = [side for side in (change.before, change.after) if side]
-    is_text = all(isinstance(side, ast.JoinedStr)
-                  or (isinstance(side, ast.Constant) and isinstance(side.value, str))
-                  for side in sides)  # fmt: skip
-    return is_text and all(ast.unparse(side).count(" ") > 2 for side in sides)
-
-
-def _stored_name(node: ast.AST) -> str | None:
-    match node:
-        case ast.Name(id=name, ctx=ast.Store()):
-            return name
-        case ast.ExceptHandler(name=name) | ast.MatchAs(name=name) | ast.MatchStar(name=name):
-            return name
-        case ast.MatchMapping(rest=name):
-            return name
-    return None
-
-
-def _body(unit: ast.AST) -> str:
-    """Return a function as text, without its name."""
-    anonymous = copy.copy(unit)
-    if hasattr(anonymous, "name"):
-        anonymous.name = ""
-    return _canonical(anonymous)
-
-
-def _renamed_functions(old: Mapping[str, ast.AST], new: Mapping[str, ast.AST]) -> dict[str, str]:
-    """Return old -> new name of functions and classes with the same content."""
-    added = [name for name in new if name and name not in old]
-    by_body = {_body(new[name]): name for name in added}
-    removed = (name for name in old if name and name not in new)
-    pairs = ((name, by_body.pop(_body(old[name]), None)) for name in removed if by_body)
-    return {name: other for name, other in pairs if other}
-
-
-class _Renaming(ast.NodeTransformer):
-    """Gives functions and classes other names, also where they are used, not those of others."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = {old.rpartition(".")[2]: new.rpartition(".")[2] for old, new in names.items()}
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        match node:
-            case ast.Name(id=name) if name in self._names:
-                node.id = self._names[name]
-            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if name in self._names:
-                node.attr = self._names[name]
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if name in self._names:
-                node.name = self._names[name]
-        return self.generic_visit(node)
 
 
 def _moved(old: list[str], new: list[str]) -> Iterator[str]:
@@ -696,176 +385,6 @@ def _moved(old: list[str], new: list[str]) -> Iterator[str]:
     for tag, start, end, _, _ in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag in ("delete", "replace"):
             yield from (row for row in old[start:end] if row in new)
-
-
-def _unit_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[Change]:
-    """Yield the changed expressions of a function or class, of statements in any order."""
-    sides = [[*_statements(unit)] for unit in (old, new)]
-    variables = [{*map(_stored_name, ast.walk(unit))} for unit in (old, new)]
-    old_counts, new_counts = (Counter(map(first_line, side)) for side in sides)
-    lost, gained = old_counts - new_counts, new_counts - old_counts
-    removed = [node for node in sides[0] if lost[first_line(node)]]
-    added = [node for node in sides[1] if gained[first_line(node)]]
-    for before, after in _pairs(removed, added):
-        kind = type(after or before)
-        rank, keyword = _RANKS.get(kind, 2), _KEYWORDS.get(kind, "")
-        own = name.rpartition(".")[2]
-        if before is None or after is None:
-            yield Change(name, own, keyword, before, after, rank)
-            continue
-        for part, *nodes in expression_changes(own, before, after):
-            is_message = keyword == "raise" and isinstance(nodes[0], ast.JoinedStr | ast.Constant)
-            pair = Change(name, part, keyword, nodes[0], nodes[1], 3 if is_message else rank)
-            names = tuple(node.id if isinstance(node, ast.Name) else "" for node in nodes)
-            if not (
-                names[0] in variables[0] - variables[1] and names[1] in variables[1] - variables[0]
-            ):
-                yield pair  # not another name of a variable, whose value is told where it is set
-
-
-def _statements(node: ast.AST, *, is_first: bool = True) -> Iterator[ast.AST]:
-    """Yield the statements of a function or class, each without the statements in it."""
-    for decorator in getattr(node, "decorator_list", ()):
-        yield ast.Name(f"@{ast.unparse(decorator)}")
-    if isinstance(node, ast.Try) and node.finalbody:
-        yield ast.Name("finally")
-    if not isinstance(node, ast.Module | ast.Try) and not (
-        is_first and isinstance(node, ast.ClassDef) and not node.bases
-    ):
-        yield _header(node)
-    for name in _NESTED:
-        for part in getattr(node, name, None) or ():
-            if isinstance(part, ast.AST):
-                yield from _statements(part, is_first=False)
-
-
-def _header(node: ast.AST) -> ast.AST:
-    if not any(isinstance(getattr(node, name, None), list) for name in _NESTED):
-        return node
-    header = copy.copy(node)
-    for name in _NESTED:
-        if hasattr(header, name):
-            setattr(header, name, [])
-    if hasattr(header, "decorator_list"):
-        header.decorator_list = []
-    return header
-
-
-def _pairs(
-    removed: Sequence[ast.AST], added: Sequence[ast.AST]
-) -> Iterator[tuple[ast.AST | None, ast.AST | None]]:
-    """Yield each removed statement with the one that replaces it, then the new ones."""
-    if len(removed) * len(added) > MAX_PAIRS:
-        pairs = [*zip(removed, added, strict=False)]
-    else:
-        candidates = [(_similarity(old, new), old, new) for old in removed for new in added
-                      if type(old) is type(new)]  # fmt: skip
-        pairs, paired = [], set[int]()
-        for similarity, old, new in sorted(candidates, key=lambda row: -row[0]):
-            if similarity >= SIMILAR and not {id(old), id(new)} & paired:
-                pairs.append((old, new))
-                paired |= {id(old), id(new)}
-    after = {id(old): new for old, new in pairs}
-    replacing = {id(new) for _, new in pairs}
-    yield from ((old, after.get(id(old))) for old in removed)
-    yield from ((None, new) for new in added if id(new) not in replacing)
-
-
-def _similarity(old: ast.AST, new: ast.AST) -> float:
-    """Return how similar two statements are; other amounts of other names are not."""
-    match old, new:
-        case ast.Assign(targets=[a], value=ast.Constant(value=b)), ast.Assign(
-            targets=[c], value=ast.Constant(value=d)
-        ) if ast.dump(a) != ast.dump(c) and b != d:
-            return 0
-    before, after = first_line(old)[:300], first_line(new)[:300]
-    return SequenceMatcher(None, before, after, autojunk=False).ratio()
-
-
-NodePair = tuple[str, ast.AST | None, ast.AST | None]
-"""Name of a value, and its node before and after."""
-
-
-def expression_changes(name: str, old: ast.AST, new: ast.AST) -> Iterator[NodePair]:
-    """Yield the smallest parts of two statements or expressions that differ and tell something."""
-    if ast.dump(old) == ast.dump(new):
-        return
-    pairs = _child_pairs(name, old, new)
-    if pairs is None:
-        yield name, old, new
-        return
-    for part, before, after in pairs:
-        if before is None or after is None:
-            yield part, before, after
-        else:
-            yield from expression_changes(part, before, after)
-
-
-def _child_pairs(name: str, old: ast.AST, new: ast.AST) -> list[NodePair] | None:
-    """Return the parts of both nodes, None if the nodes as a whole tell what changes."""
-    if type(old) is not type(new) or any(is_literal(fold(node, {})) for node in (old, new)):
-        return None
-    match old, new:
-        case ast.Dict(), ast.Dict():
-            return _named_pairs(*(
-                {first_line(key) if key else "**": value
-                 for key, value in zip(side.keys, side.values, strict=True)}
-                for side in (old, new)
-            ))  # fmt: skip
-        case (
-            (ast.List(elts=before), ast.List(elts=after))
-            | (ast.Tuple(elts=before), ast.Tuple(elts=after))
-            | (ast.Set(elts=before), ast.Set(elts=after))
-        ):
-            return [(name, *pair) for pair in _aligned(before, after)]
-        case ast.Call(), ast.Call() if ast.dump(old.func) == ast.dump(new.func):
-            label = ast.unparse(old.func)
-            arguments = _named_pairs(*(
-                {word.arg or "**": word.value for word in side.keywords} for side in (old, new)
-            ))  # fmt: skip
-            return [*((label, *pair) for pair in _aligned(old.args, new.args)), *arguments]
-        case (ast.JoinedStr(), _) | (ast.UnaryOp(), _):
-            return None
-    return _single(name, old, new)
-
-
-def _named_pairs(before: Mapping[str, ast.AST], after: Mapping[str, ast.AST]) -> list[NodePair]:
-    return [(name.strip("'\""), before.get(name), after.get(name))
-            for name in dict.fromkeys((*before, *after))]  # fmt: skip
-
-
-def _single(name: str, old: ast.AST, new: ast.AST) -> list[NodePair] | None:
-    """Return the parts if only one differs, or those of statements."""
-    fields = [[(key, value) for key, value in ast.iter_fields(node)
-               if not isinstance(value, ast.AST | list)] for node in (old, new)]  # fmt: skip
-    operators = [[type(part) for part in ast.iter_child_nodes(node)
-                  if isinstance(part, ast.cmpop | ast.operator | ast.unaryop | ast.boolop)]
-                 for node in (old, new)]  # fmt: skip
-    children = [[*named_children(node, name)] for node in (old, new)]
-    if fields[0] != fields[1] or operators[0] != operators[1]:
-        return None
-    if len(children[0]) != len(children[1]):
-        return None
-    pairs = [(label, before, after)
-             for (_, before), (label, after) in zip(*children, strict=True)
-             if ast.dump(before) != ast.dump(after)]  # fmt: skip
-    return pairs if len(pairs) == 1 or isinstance(old, ast.stmt) else None
-
-
-def _aligned(
-    before: Sequence[ast.AST], after: Sequence[ast.AST]
-) -> Iterator[tuple[ast.AST | None, ast.AST | None]]:
-    """Yield the items of two lists that differ; both are None nowhere."""
-    matcher = SequenceMatcher(None, [*map(ast.dump, before)], [*map(ast.dump, after)], False)
-    for tag, start, end, new_start, new_end in matcher.get_opcodes():
-        if tag == "equal":
-            continue
-        old, new = before[start:end], after[new_start:new_end]
-        if len(old) == len(new):
-            yield from zip(old, new, strict=True)
-        else:
-            yield from ((node, None) for node in old)
-            yield from ((None, node) for node in new)
 
 
 def _names(names: Sequence[str]) -> str:

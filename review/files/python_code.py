@@ -26,6 +26,10 @@ LOGGING = re.compile(r"(.*\.)?(log|logger|logging|LOGGER|LOG|warnings|pb_utils\.
 MAX_STATEMENT = 90
 """Maximum characters of a statement or an expression in a report."""
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+NESTED = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Fields with statements in statements."""
+
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -68,6 +72,11 @@ def first_line(node: ast.AST) -> str:
 def cut(text: str, longest: int = MAX_STATEMENT) -> str:
     """Return a statement or expression with at most `longest` characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def is_sentence(text: str) -> bool:
+    """Return whether a text is a sentence, not a name or a key."""
+    return text.count(" ") > 2
 
 
 def fold(node: ast.AST, names: Names) -> Any:

@@ -30,9 +30,12 @@ def main(arguments: list[str]) -> None:
     method = operation.replace("-", "_")
     model = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[method])
     members = {xform_name(member, "-"): member for member in model.input_shape.members}
-    request, query, output = {}, None, "json"
+    request: dict[str, Any] = {}
+    query, output = None, "json"
     for option, values in _parse_options(options):
-        if option in ("query", "output"):
+        if option == "cli-input-json":
+            request |= json.loads(values[0])
+        elif option in ("query", "output"):
             query, output = (values[0], output) if option == "query" else (query, values[0])
         else:
             shape = model.input_shape.members[members[option]]

@@ -6,6 +6,7 @@ The tests depend on each other, in the order of this file.
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, chdir
 from dataclasses import replace
@@ -16,7 +17,9 @@ from typing import Any
 import boto3
 import pytest
 
+from delivery.command import RELEASE
 from delivery.errors import ChangedByHand, EndpointLost, NotDelivered
+from delivery.store import redelivery
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.tiny_models import Barrier, times
 from model_build.__main__ import main as model_command
@@ -108,7 +111,7 @@ def test_delivery_restores_a_deleted_entry(repository: Repository, catalog: Cata
         {
             "subject": "math/times",
             "text": "the catalog has no entry",
-            "command": "make deliver STAGE=live",
+            "command": redelivery("live"),
         }
     ]
     assert _json_output(repository, "status", "live")["differences"] == []
@@ -226,13 +229,17 @@ def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: P
     assert endpoint["text"].startswith("does not exist: it was deleted")
     output = repository.deliver(code=EndpointLost.exit_code)
     assert "make rollback" not in output
-    *commands, deliver = script("An endpoint is gone").splitlines()
-    commands_in_message = re.findall(r"aws cloudformation .+? --stack-name live-math", output)
-    assert commands_in_message == [command.replace("$NAME", "live-math") for command in commands]
-    run_script(repository, tmp_path, "\n".join(commands_in_message))
+    commands = re.findall(r"^ +((?:aws|tritonsm) .+)$", output.partition("deployed, but")[2], re.M)
+    runbook = re.sub(" +#.+", "", script("An endpoint is gone"))
+    for variable, value in {"$NAME": "live-math", "$STAGE": "live"}.items():
+        runbook = runbook.replace(variable, value)
+    assert commands[:4] == runbook.splitlines()
+    assert commands[0] == "tritonsm status live"  # changes nothing
+    shutil.rmtree(repository.path / RELEASE)
+    run_script(repository, tmp_path, "\n".join(commands[1:3]))
     (stack,) = _differences(repository, "live-math")
     assert stack["text"] == "the stack does not exist: it was deleted"
-    run_script(repository, tmp_path, deliver, {"STAGE": "live"})
+    run_script(repository, tmp_path, stack["command"])
     assert predict(_client(), "plus") == 8
     assert _json_output(repository, "status", "live")["differences"] == []
 

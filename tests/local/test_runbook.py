@@ -3,6 +3,7 @@
 The tests depend on each other, in the order of this file.
 """
 
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -100,6 +101,30 @@ def test_slow_model_gets_more_instances(operator: Operator) -> None:
         output = operator.run_section("LatencyP50, LatencyP99", "math", count=3)
     assert "critical: p99 model latency of live-math" in output
     assert instances("math") == 3
+
+
+def test_deleted_alarm_is_created_by_the_command_of_status(
+    repository: Repository, tmp_path: Path
+) -> None:
+    cloudwatch: Any = boto3.client("cloudwatch")
+
+    def alarms() -> dict[str, list[str]]:
+        pages = cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix="live-math")
+        all_alarms = (alarm for page in pages for alarm in page["MetricAlarms"])
+        return {alarm["AlarmName"]: alarm["AlarmActions"] for alarm in all_alarms}
+
+    def differences() -> list[dict[str, str]]:
+        report = run_script(repository, tmp_path, "tritonsm status live --json")
+        return list(json.loads(report)["differences"])
+
+    before = alarms()
+    name = next(name for name, actions in before.items() if actions)
+    cloudwatch.delete_alarms(AlarmNames=[name])
+    (difference,) = differences()
+    assert (difference["subject"], difference["text"]) == (name, "the alarm was deleted")
+    run_script(repository, tmp_path, difference["command"])
+    assert alarms() == before
+    assert differences() == []
 
 
 def test_deleted_catalog_entry_is_restored(operator: Operator) -> None:

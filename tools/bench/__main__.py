@@ -2,6 +2,9 @@
 
 import argparse
 import importlib
+import signal
+import sys
+from typing import NoReturn
 
 from tools.bench import BENCHMARKS, turns
 
@@ -12,10 +15,17 @@ def main() -> None:
     parser.add_argument("names", metavar="NAME", nargs="*", default=list(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="smallest sizes, one iteration")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, _end)
     turns.become_subreaper()
     for name in options.names:
         with turns.write_results(name, quick=options.quick) as results:
             importlib.import_module(f"tools.bench.{name}").run(results)
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    """Leave all `with` statements, which end the local SageMaker and Triton."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

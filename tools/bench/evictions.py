@@ -30,7 +30,14 @@ from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.serving import VARIANT
 from local_sagemaker.settings import MEMORY
 from tools.bench.endpoint import boto3_call, measure_on_threads
-from tools.bench.local_endpoint import ECHO, QUIET, echo_archive, host, local_sagemaker
+from tools.bench.local_endpoint import (
+    ECHO,
+    QUIET,
+    echo_archive,
+    host,
+    local_sagemaker,
+    logs_of_failure,
+)
 from tools.bench.turns import Results, Turn
 
 if TYPE_CHECKING:
@@ -155,6 +162,7 @@ def triton(**environment: str) -> Iterator[Callable[[], None]]:
 
         try:
             server.triton.wait_until_healthy(60)
-            yield change_and_invoke
+            with logs_of_failure(server.folder):
+                yield change_and_invoke
         finally:
             server.end()

@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+import sys
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,9 +31,22 @@ def local_sagemaker(**settings: str) -> Iterator[tuple[Folder, RunningSageMaker]
             running = up(folder)
             os.environ |= client_environment(running, folder)
             boto3.client("s3").create_bucket(Bucket=NAME)
-            yield folder, running
+            with logs_of_failure(folder.root):
+                yield folder, running
         finally:
             down(folder)
+
+
+@contextmanager
+def logs_of_failure(folder: Path) -> Iterator[None]:
+    """Print the ends of the logs in a folder if the statements within raise an error."""
+    try:
+        yield
+    except Exception:
+        for log in sorted(folder.rglob("*.log")):
+            lines = log.read_text(errors="replace").splitlines()[-20:]
+            print(log, *lines, sep="\n", file=sys.stderr)
+        raise
 
 
 def echo_archive(instance_count: int = 1) -> bytes:

@@ -260,6 +260,8 @@ def test_server_is_unhealthy_after_a_failed_load_without_ping_mode(
         log = re.escape(str(server.triton.log))
         with pytest.raises(UnhealthyError, match=f"not pass the ping health check. Log: {log}\n"):
             server.triton.wait_until_healthy(0.1)
+    with pytest.raises(ConnectionError, match="the container has exited"):
+        server.triton.connect()
 
 
 # The process

@@ -9,6 +9,7 @@ import pytest
 
 from delivery.catalog import CatalogDifference, _restore_repairable, differences
 from delivery.errors import ChangedByHand
+from delivery.store import redelivery
 from plan.catalog import Catalog
 from tests.catalog_items import current, delete_entry, memory_catalog, write_entry
 from tests.unit.model_build.fakes import FakeSts
@@ -42,7 +43,7 @@ def test_published_copy_is_not_repairable(catalog: Catalog) -> None:
     (difference,) = compare(catalog, entry("a"))
     assert difference.is_published_copy
     assert not difference.is_repairable  # before a deploy the builder's archive may be missing
-    assert difference.command == "make deliver STAGE=prod"
+    assert difference.command == redelivery("prod")
     assert "in another archive, published/a.tar.gz, since" in difference.text
 
 

@@ -1,12 +1,13 @@
 """Tests of the comparison of deployed policies and log groups with a stack's template."""
 
 import json
+import shlex
 from typing import Any
 
 import pytest
 
 from delivery.drift import LiveDifference, manual_changes
-from tests.unit.delivery.preflight.conftest import Aws, denied, resources
+from tests.unit.delivery.preflight.conftest import Aws, denied, resources, template
 
 ALLOW = {
     "Effect": "Allow",
@@ -90,5 +91,42 @@ def test_changed_policy_is_named(aws: Aws, statements: list[Any]) -> None:
 
 def test_missing_permission_is_named(aws: Aws) -> None:
     aws.answers["iam.GetRolePolicy"] = denied("iam:GetRolePolicy")
-    text = "log groups and policies are not compared: no permission (iam:GetRolePolicy)"
+    text = "not all log groups, policies and alarms are compared: no permission (iam:GetRolePolicy)"
     assert changes(aws) == [LiveDifference("prod-text", text, 'docs/security.md, "Permissions"')]
+
+
+def test_deleted_alarms_are_named_with_the_commands_that_create_them(aws: Aws) -> None:
+    """CloudWatch describes at most 100 alarms in a call."""
+    account = {"Ref": "AWS::AccountId"}
+    topic = {"Fn::Join": ["", ["arn:aws:sns:us-east-1:", account, ":alarms"]]}
+    config = {"Fn::GetAtt": ["Config", "EndpointConfigName"]}
+    alarms = {
+        "Alarm0": {"Threshold": 0.1, "AlarmActions": [topic]},
+        "Alarm1": {"Dimensions": [{"Name": "EndpointConfigName", "Value": config}]},
+        **{f"Alarm{number}": {} for number in range(2, 101)},
+    }
+    names = {name: f"prod-{name}" for name in alarms}
+    aws.answers = {
+        "cloudformation.ListStackResources": resources(**names),
+        "sts.GetCallerIdentity": {"Account": "111122223333"},
+        "cloudwatch.DescribeAlarms": lambda request: {
+            "MetricAlarms": [
+                {"AlarmName": name}
+                for name in request["AlarmNames"]
+                if name not in ("prod-Alarm0", "prod-Alarm1")
+            ]
+        },
+    }
+    stack = template({name: ("AWS::CloudWatch::Alarm", each) for name, each in alarms.items()})
+    first, second = manual_changes(aws.session, "prod-text", stack)
+    requests = aws.requests("cloudwatch.DescribeAlarms")
+    assert [len(request["AlarmNames"]) for request in requests] == [100, 1]
+    assert (first.subject, first.text) == ("prod-Alarm0", "the alarm was deleted")
+    *command, content = shlex.split(first.command)
+    assert command == ["aws", "cloudwatch", "put-metric-alarm", "--cli-input-json"]
+    assert json.loads(content) == {
+        "AlarmName": "prod-Alarm0",
+        "AlarmActions": ["arn:aws:sns:us-east-1:111122223333:alarms"],
+        "Threshold": 0.1,
+    }
+    assert second.command.endswith("--stack-name prod-text --query TemplateBody.Resources.Alarm1")

@@ -1,5 +1,8 @@
 """Tests of a deploy and its errors."""
 
+import time
+from itertools import count
+
 import pytest
 
 from delivery.deploy import StageDeployment, deploy
@@ -10,9 +13,32 @@ from tests.unit.delivery.fakes import EXPIRED, FakeAws, FakeCdk
 def test_no_deploy_after_a_failed_rollback(
     aws: FakeAws, cli: FakeCdk, stage_deployment: StageDeployment
 ) -> None:
-    aws.statuses = [*["UPDATE_COMPLETE"] * 4, "UPDATE_ROLLBACK_FAILED", "UPDATE_COMPLETE"]
+    aws.statuses = [*["UPDATE_COMPLETE"] * 7, "UPDATE_ROLLBACK_FAILED", "UPDATE_COMPLETE"]
     with pytest.raises(NotDelivered, match="Nothing was changed\n  prod-text is UPDATE_ROLLBACK"):
         deploy(stage_deployment)
+    assert cli.runs == []
+
+
+@pytest.mark.parametrize("is_stack", [True, False], ids=["stack", "endpoint that scales"])
+def test_wait_for_an_operation_ends_with_the_limit_of_a_deploy(
+    aws: FakeAws,
+    cli: FakeCdk,
+    moving_deployment: StageDeployment,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_stack: bool,
+) -> None:
+    """Scaling without capacity is repeated while the load lasts."""
+    budget = moving_deployment.assembly.plan.time_budget
+    monkeypatch.setattr(time, "monotonic", count(0, 60).__next__)
+    aws.statuses = ["UPDATE_IN_PROGRESS"] * 3 * budget.deploy_minutes * is_stack
+    aws.endpoint_statuses = ["Updating"] * 3 * budget.deploy_minutes
+    limit = f"^Nothing was changed: {budget.deploy_minutes} minutes"
+    with pytest.raises(NotDelivered, match=limit) as error:
+        deploy(moving_deployment)
+    name = "prod-models is still UPDATE_IN_PROGRESS" if is_stack else "prod-text is still Updating"
+    assert name in str(error.value)
+    assert capsys.readouterr().out.startswith("  waiting for prod-text: Updating")
     assert cli.runs == []
 
 

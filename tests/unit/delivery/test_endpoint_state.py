@@ -7,8 +7,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from delivery import steps
-from delivery.errors import Unfinished
-from delivery.state import EndpointFault, endpoint_fault
+from delivery.errors import NO_CAPACITY, Unfinished
+from delivery.state import EndpointFault, endpoint_fault, wait_for_endpoints
 from tests.unit.plan.plans import make_endpoint
 
 ENDPOINT = make_endpoint().settings
@@ -62,6 +62,21 @@ def test_update_in_progress_is_awaited_and_reported_once(
     assert capsys.readouterr().out == "  waiting for prod-text: Updating\n"
 
 
+@pytest.mark.parametrize(
+    ("reason", "text"), [("", "if that lasts"), (f"{NO_CAPACITY} error.", "AWS had no capacity")]
+)
+def test_wait_for_scaling_names_missing_instances(
+    aws: FakeAws, capsys: pytest.CaptureFixture[str], reason: str, text: str
+) -> None:
+    variant = {"VariantName": "A", "CurrentInstanceCount": 1, "DesiredInstanceCount": 2}
+    aws.add_endpoint("Updating", ProductionVariants=[variant], FailureReason=reason)
+    aws.add_endpoint("InService", ProductionVariants=[variant], FailureReason=reason)
+    client: Any = aws
+    assert wait_for_endpoints(client, ["prod-text"], deadline=math.inf) == []
+    status = f"Updating (A has 1 of 2 instances; {text}: docs/runbook.md, AWS has no capacity)"
+    assert capsys.readouterr().out == f"  waiting for prod-text: {status}\n"
+
+
 @pytest.mark.parametrize("status", ["Updating", "RollingBack"])
 def test_endpoint_that_scales_is_not_awaited(aws: FakeAws, status: str) -> None:
     aws.add_endpoint(status, answers=2)
@@ -87,7 +102,7 @@ def test_rolled_back_update_is_a_fault(aws: FakeAws) -> None:
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        ("Failed", "SageMaker can only delete it: no capacity. It cannot be invoked"),
+        ("Failed", "SageMaker can only delete it: no capacity. See "),
         (None, "does not exist: it was deleted"),
     ],
 )
@@ -101,4 +116,3 @@ def test_failed_or_deleted_endpoint_must_be_recreated(
     assert fault
     assert fault.must_be_recreated
     assert text in fault.text
-    assert "aws cloudformation delete-stack --stack-name prod-text; " in fault.text

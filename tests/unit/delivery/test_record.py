@@ -12,6 +12,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from delivery.deliver import refuse_older_release, require_delivered_release
 from delivery.deploy import StageDeployment
+from delivery.drift import last_delivery, stacks_deployed_by_hand
 from delivery.errors import (
     ChangedByHand,
     FaultyDeployment,
@@ -138,6 +139,20 @@ def test_second_delivery_is_refused_until_the_first_ends(
     live_delivery = history.refuse_in_progress("b")
     assert live_delivery
     assert live_delivery.release == "c"
+
+
+@pytest.mark.parametrize(
+    ("result", "by_hand"), [("delivered", ["prod-text"]), ("unfinished", []), ("started", [])]
+)
+def test_no_stack_is_deployed_by_hand_after_an_unfinished_delivery(
+    deliver: Deliver, s3: FakeS3, aws: FakeAws, result: str, by_hand: list[str]
+) -> None:
+    """CloudFormation, which goes on, changes the templates."""
+    deliver("a")
+    digests = {} if result == "started" else {"prod-text": "another digest"}
+    deliver("b", result=result, stacks=digests)
+    client: Any = aws
+    assert stacks_deployed_by_hand(client, last_delivery(s3.bucket)) == by_hand
 
 
 def test_killed_delivery_expires(history: History, deliver: Deliver) -> None:

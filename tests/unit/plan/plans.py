@@ -103,6 +103,6 @@ def make_plan(stage: str = "prod", **changes: Any) -> Plan:
         "production": stage == "prod",
         "settings": {},
         "endpoints": {},
-        "time_budget": TimeBudget(rows={}, build_minutes=143),
+        "time_budget": TimeBudget(rows={"builds": 148, "update": 60}, build_minutes=143),
     }
     return Plan(**(values | changes))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,11 +65,38 @@ def test_every_key_is_documented_and_in_a_synthesised_stage() -> None:
     page = (Path(__file__).parents[3] / "docs/stages.md").read_text()
     sections = {schema["title"]: schema, **schema["$defs"]}
     keys = {(name, key) for name, section in sections.items() for key in section["properties"]}
-    documented = {(name, key) for name, key in keys if re.search(rf"\b{key}\b", page)}
+    documented = {*_documented_keys(sections, page)}
     documented |= {("ServerConfig", key) for key in ServerConfig.model_fields}  # in the JSON schema
     assert sorted(keys - documented) == [], "describe these keys in docs/stages.md"
     used = {key for name in EVERY_STAGE for key in _used_keys(every_stage(name))}
     assert sorted(keys - used) == [], "set these keys in tests/synth/every_stage.py"
+
+
+def _documented_keys(sections: dict[str, Any], page: str) -> Iterator[tuple[str, str]]:
+    """Yield section and key where a table has a row of the key, or the key stands in code.
+
+    Keys of a section are looked for in the row of the section's own key and the parts of the page
+    to which that links; without a row, in the part that has the key.
+    """
+    head, *parts = re.split(r"^#{2,3} ", page, flags=re.MULTILINE)
+    by_anchor = {}
+    for part in parts:
+        title = part.partition("\n")[0].lower().replace(" ", "-")
+        by_anchor[re.sub(r"[^\w-]", "", title)] = part
+
+    def walk(name: str, text: str) -> Iterator[tuple[str, str]]:
+        example = "" if "| Key " in text else "```.*?```|"  # without a table, it names the keys
+        code = " ".join(re.findall(rf"{example}`[^`\n]+`", text, re.DOTALL))
+        for key, value in sections[name]["properties"].items():
+            row = re.search(rf"^\| [^|]*`{key}`.*", text, re.MULTILINE)
+            if row or ("| Key |" not in text and re.search(rf"\b{key}\b", code)):
+                yield name, key
+            anchors = re.findall(r"\(#(.+?)\)", row[0]) if row else ()
+            own = "\n".join((row[0], *map(by_anchor.__getitem__, anchors))) if row else text
+            for other in re.findall(r"#/\$defs/(\w+)", str(value)):
+                yield from walk(other, own)
+
+    return walk("StageConfig", head)
 
 
 def _used_keys(value: object) -> Iterator[tuple[str, str]]:

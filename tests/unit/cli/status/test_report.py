@@ -13,6 +13,7 @@ from cli.status.report import (
     Report,
     read_report,
 )
+from delivery.errors import NO_CAPACITY
 from tests.unit.delivery.preflight.conftest import Aws, denied, error
 
 NIGHT = "prod-night-g5-xlarge"
@@ -57,6 +58,18 @@ def _description(name: str) -> dict[str, Any]:
         "DesiredInstanceCount": 3,
     }
     return {**_summary(name), "EndpointConfigName": name, "ProductionVariants": [variant]}
+
+
+@pytest.mark.parametrize(("instances", "is_shown"), [(2, True), (3, False)])
+def test_lack_of_capacity_is_shown_while_instances_lack(
+    aws: Aws, instances: int, is_shown: bool
+) -> None:
+    """SageMaker keeps the FailureReason of a scale-out that was repeated with success."""
+    description = {**_description("prod-text"), "FailureReason": f"{NO_CAPACITY} error."}
+    description["ProductionVariants"][0]["CurrentInstanceCount"] = instances
+    aws.answers["sagemaker.DescribeEndpoint"] = description
+    (endpoint,) = _report(aws).endpoints
+    assert bool(endpoint.reason) == is_shown
 
 
 def _alarm(name: str, state: str = "ALARM") -> dict[str, Any]:

@@ -115,6 +115,7 @@ def test_effect_is_not_taken_for_a_comment(edits: tuple[str, ...]) -> None:
         ("a = load(x)\n return [b for b in x if a]", "return [b for b in x if load(x)]", False),
         ("a = load(x)\n return x or a", "return x or load(x)", False),
         ("global a\n a = load(x)\n return a", "global a\n return load(x)", False),
+        ("a = load(x)\n return f'{a}'", "return f'{load(x)}'", True),
     ],
 )
 def test_variable_that_only_the_next_statement_reads(
@@ -122,6 +123,14 @@ def test_variable_that_only_the_next_statement_reads(
 ) -> None:
     before, after = (f"def main(x):\n {body}\n".encode() for body in (steps, joined))
     assert (CodeChanges(before, after).texts(500) == [RENAMED]) is is_same
+
+
+def test_escape_is_not_put_into_a_format_string() -> None:
+    """Python 3.11 cannot write an f-string with a backslash in an expression."""
+    before = "def main(x):\n a = x + '\\x1b'\n return f'{a}'\n"
+    changes = CodeChanges(before.encode(), before.replace("{a}", "{a}!").encode())
+    assert changes.warnings == []
+    assert changes.texts(500) == ["main: return f'{a}' -> f'{a}!'"]
 
 
 def test_deep_code_is_not_compared() -> None:
