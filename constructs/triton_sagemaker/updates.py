@@ -80,7 +80,9 @@ class Linear(StepwiseUpdate):
 class Rolling(StepwiseUpdate):
     """Batches of `percent` of the instances, 5 to 50, with `wait` between them.
 
-    A rolling update needs no second fleet, which suits scarce GPUs. One variant only.
+    A rolling update needs no second fleet, which suits scarce GPUs. One variant only. A rollback
+    starts all replaced instances at once, AWS's default, because callers reach failing instances
+    until its end; batches (RollbackMaximumBatchSize) would each take the start of an instance.
     """
 
     strategy = "rolling"

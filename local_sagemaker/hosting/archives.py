@@ -2,10 +2,12 @@
 
 import errno
 import io
+import math
 import os
 import posixpath
 import shutil
 import tarfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,6 +79,7 @@ def fetch(
     key: str,
     to: Path,
     limit: int,
+    seconds: float = math.inf,
     previous: UnpackedArchive | None = None,
 ) -> UnpackedArchive:
     """Download `s3://bucket/key` and unpack it into the folder `to` as a stream.
@@ -84,8 +87,10 @@ def fetch(
     The archive is unpacked beside `to` and then renamed, so that `to` is always complete.
     `previous` is the archive that `to` contains already; it stays there if the object has the same
     ETag or cannot be read. Raise InvokeEndpoint's `ApiError` if the object is missing or not an
-    archive, or if it unpacks to more than `limit` bytes (then `__cause__` is a `TooLargeError`).
+    archive, takes longer than `seconds`, or unpacks to more than `limit` bytes (then `__cause__` is
+    a `TooLargeError`).
     """
+    deadline = time.monotonic() + seconds
     try:
         condition = {"IfNoneMatch": previous.etag} if previous else {}
         response = s3.get_object(Bucket=bucket, Key=key, **condition)  # type: ignore[arg-type]
@@ -106,7 +111,7 @@ def fetch(
         try:
             with (
                 igzip.IGzipFile(fileobj=response["Body"]) as unzipped,  # type: ignore[no-untyped-call]
-                _LimitedStream(unzipped) as stream,
+                _LimitedStream(unzipped, deadline) as stream,
                 tarfile.open(fileobj=stream, mode="r|", bufsize=BUFFER_BYTES) as tar,
             ):
                 max_size = max(MIN_BOMB_BYTES, BOMB_RATIO * response["ContentLength"])
@@ -122,10 +127,10 @@ def fetch(
 
 
 class _LimitedStream(io.BufferedIOBase):
-    """A stream that limits the number of bytes read between two calls of `allow`."""
+    """A stream that limits the number of bytes read between two calls of `allow`, and the time."""
 
-    def __init__(self, stream: io.BufferedIOBase) -> None:
-        self._stream = stream
+    def __init__(self, stream: io.BufferedIOBase, deadline: float) -> None:
+        self._stream, self._deadline = stream, deadline
         self.allow(0)
 
     def allow(self, size: int) -> None:
@@ -133,7 +138,12 @@ class _LimitedStream(io.BufferedIOBase):
         self._allowed_bytes = size + MAX_HEADER_BYTES + BUFFER_BYTES
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return the next bytes. Raise `ValueError` above the limit: then a header is too long."""
+        """Return the next bytes. Raise `ValueError` above the limit: then a header is too long.
+
+        Raise it also after the deadline.
+        """
+        if time.monotonic() > self._deadline:
+            raise ValueError("it takes longer than ModelDataDownloadTimeoutInSeconds")
         data = self._stream.read(size)
         self._allowed_bytes -= len(data)
         if self._allowed_bytes < 0:

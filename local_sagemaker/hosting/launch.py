@@ -1,6 +1,7 @@
 """Start of an instance: the Triton server for a variant and its Model."""
 
 import itertools
+import math
 import shutil
 import uuid
 from collections.abc import Callable
@@ -133,7 +134,8 @@ def _create_server(
     if definition.get("Mode", "SingleModel") == "MultiModel":
         report = partial(host.report_model_step, *location)
         return _create_multi_model_server(host, folder, definition, capacity, report)
-    return _create_single_model_server(host, location[0], folder, definition, capacity)
+    seconds = variant.get("ModelDataDownloadTimeoutInSeconds", math.inf)
+    return _create_single_model_server(host, location[0], folder, definition, capacity, seconds)
 
 
 def _delete_old_logs(instances: Path) -> None:
@@ -180,12 +182,22 @@ def _create_multi_model_server(
 
 
 def _create_single_model_server(
-    host: Host, endpoint: str, folder: Path, definition: dict[str, Any], capacity: Capacity
+    host: Host,
+    endpoint: str,
+    folder: Path,
+    definition: dict[str, Any],
+    capacity: Capacity,
+    seconds: float,
 ) -> RunningServer:
     archive, repository = S3Prefix.parse(definition["ModelDataUrl"]), folder / "model"
     try:
         fetched = archives.fetch(
-            host.s3, bucket=archive.bucket, key=archive.key, to=repository, limit=capacity.disk
+            host.s3,
+            bucket=archive.bucket,
+            key=archive.key,
+            to=repository,
+            limit=capacity.disk,
+            seconds=seconds,
         )
         packages.install_for_stand_ins(repository, host.backends)
     except ApiError as error:

@@ -5,7 +5,6 @@ from typing import Any
 
 from local_sagemaker.dashboard_events import OnEvent
 from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting.fleet import STARTUP_TIMEOUT
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import HostingPlan
 from local_sagemaker.sagemaker.resources import COMPONENT, Record
@@ -103,10 +102,8 @@ def component_plan(
         "InstanceType": instance_type,
         "InitialInstanceCount": 0,
         "ComputeResourceRequirements": specification["ComputeResourceRequirements"],
+        **specification.get("StartupParameters", {}),
     }
-    startup = specification.get("StartupParameters", {})
-    if STARTUP_TIMEOUT in startup:
-        variant[STARTUP_TIMEOUT] = startup[STARTUP_TIMEOUT]
     config = {
         "EndpointConfigName": name,
         "ProductionVariants": [variant],

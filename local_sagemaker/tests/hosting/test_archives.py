@@ -135,6 +135,13 @@ def test_unpacked_size_is_limited_by_disk_space(s3: Any, tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["fits"]
 
 
+def test_download_ends_at_the_timeout(s3: Any, tmp_path: Path) -> None:
+    message = "extract model data .*: it takes longer than ModelDataDownloadTimeoutInSeconds"
+    with pytest.raises(ApiError, match=message):
+        fetch(s3, tar_gz({"a": b"12"}), tmp_path / "model", seconds=-1)
+    assert files_below(tmp_path) == {}
+
+
 def test_compression_bomb_is_refused(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

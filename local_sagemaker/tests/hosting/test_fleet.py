@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
+from unittest.mock import Mock
 
 import pytest
 
@@ -225,6 +226,17 @@ def test_health_check_timeout_of_the_variant_is_used(triton: type[FakeTriton], h
     slow_start = {"ContainerStartupHealthCheckTimeoutInSeconds": 120}
     start_fleet(host, "text", config(slow_start, {}), {"m": model()})
     assert [server.health_check_timeouts for server in triton.started] == [[120], [600]]
+
+
+def test_download_timeout_of_the_variant_is_used(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch = Mock(side_effect=ApiError("ValidationError", "no archive"))
+    monkeypatch.setattr("local_sagemaker.hosting.archives.fetch", fetch)
+    single = model(Mode="SingleModel", ModelDataUrl="s3://models/text/a.tar.gz")
+    with pytest.raises(LocalSageMakerError, match="no archive"):
+        start_fleet(host, "text", config({"ModelDataDownloadTimeoutInSeconds": 120}), {"m": single})
+    assert fetch.call_args.kwargs["seconds"] == 120
 
 
 def test_stop_deletes_models_and_keeps_logs(triton: type[FakeTriton], host: Host) -> None:
