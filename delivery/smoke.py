@@ -54,17 +54,18 @@ def invoke_all(
     *,
     component_endpoints: Collection[str] = (),
     deadline: float,
+    wake_seconds: float = WAKE_SECONDS,
 ) -> SmokeTestResult:
     """Invoke every model that has a golden file, and compare its answer.
 
     `endpoints` is short name -> model -> version. Endpoints are invoked in parallel. The models of
     an endpoint are invoked one after the other, because the endpoint may have to load each of them.
     The models of endpoints in `component_endpoints` are invoked in parallel, because each component
-    may have to scale up, which takes minutes; one that loses its copies again and again is given
-    up. If a file has only inputs, the model must answer, but
-    the answer is not compared. A model without a file is not invoked, because a generated request
-    could cause damage in production. Raise `Unfinished` if a model was not invoked before
-    `deadline` (`time.monotonic` seconds).
+    may have to scale up, which takes up to `wake_seconds`; one that loses its copies again and
+    again is given up. If a file has only inputs, the model must answer, but the answer is not
+    compared. A model without a file is not invoked, because a generated request could cause damage
+    in production. Raise `Unfinished` if a model was not invoked before `deadline`
+    (`time.monotonic` seconds).
     """
     result = SmokeTestResult([], [])
 
@@ -73,7 +74,8 @@ def invoke_all(
         invoke_model: Callable[..., dict[str, Array]]
         if endpoint in component_endpoints:
             client = _client(session, stage, endpoint, wait_until_ready=0)
-            invoke_model = partial(_wake_and_invoke, client, session.client("sagemaker"))
+            sagemaker = session.client("sagemaker")
+            invoke_model = partial(_wake_and_invoke, client, sagemaker, wake_seconds)
         else:
             invoke_model = _client(session, stage, endpoint).invoke
         return _invoke(invoke_model, f"{stage}-{endpoint}", versions, models, deadline)
@@ -126,6 +128,7 @@ def local_stand_ins(model: Path) -> str | None:
 def _wake_and_invoke(
     client: EndpointClient,
     sagemaker: "SageMakerClient",
+    wake_seconds: float,
     model: str,
     inputs: Inputs,
     *,
@@ -133,10 +136,10 @@ def _wake_and_invoke(
 ) -> dict[str, Array]:
     """Return the outputs of an inference component; wait while it starts a copy.
 
-    Raise `NoCopies` after `WAKE_SECONDS`, or if it has lost its copies `MAX_LOST_COPIES` times.
+    Raise `NoCopies` after `wake_seconds`, or if it has lost its copies `MAX_LOST_COPIES` times.
     """
     component = client.resolve(model).inference_component or model
-    end, lost, had_copies = time.monotonic() + WAKE_SECONDS, 0, False
+    end, lost, had_copies = time.monotonic() + wake_seconds, 0, False
     while True:
         try:
             return client.invoke(model, inputs, timeout=timeout)

@@ -29,7 +29,7 @@ from plan.document import EndpointSettings
 from release.templates import Template
 
 VERIFY_SECONDS = 30 * 60
-"""The time limit for updates to end and for all models to be invoked."""
+"""The time limit for updates to end and for all models to be invoked, with default timeouts."""
 NOT_VERIFIED = "everything is deployed, but not verified"
 
 
@@ -46,8 +46,10 @@ def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
     Golden files are in the folder `models`. Raise `FaultyDeployment` with all faults,
     `ChangedByHand` if the catalog was changed by hand, `Unfinished` if AWS does not answer.
     """
-    deadline = time.monotonic() + VERIFY_SECONDS
     assembly = deployment.assembly
+    longer_wakes = (endpoint.longer_wake_seconds for endpoint in assembly.endpoints.values())
+    longer_wake = max(longer_wakes, default=0)
+    deadline = time.monotonic() + VERIFY_SECONDS + longer_wake
     try:
         with raise_unfinished(NOT_VERIFIED):
             with step("every stack is complete"):
@@ -78,6 +80,7 @@ def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
                         if endpoint.hosting == "components"
                     },
                     deadline=deadline,
+                    wake_seconds=smoke.WAKE_SECONDS + longer_wake,
                 )
                 if result.wrong_answers:
                     raise FaultyDeployment("\n  ".join(result.wrong_answers))

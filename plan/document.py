@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from platform_facts.rules import server
+from platform_facts.rules import server, updates
 from platform_facts.rules.builds import BuildItem
 from platform_facts.rules.catalog import ModelEntry
 from platform_facts.rules.names import metrics_log_group
@@ -158,6 +158,18 @@ class EndpointSettings(Record):
         return frozenset(
             pool.prefix for variant in self.variants.values() for pool in variant.pools
         )
+
+    @property
+    def start_seconds(self) -> int:
+        """The maximum time until an instance serves, or a copy on a new one."""
+        settings: dict[str, Any] = self.settings
+        minutes = (settings[f"{name}_timeout_minutes"] for name in ("download", "startup"))
+        return updates.start_seconds(*minutes)
+
+    @property
+    def longer_wake_seconds(self) -> int:
+        """By how much a copy may take longer to start than with the default timeouts."""
+        return max(0, self.start_seconds - updates.START_SECONDS) if self.components else 0
 
     @property
     def keeps_models(self) -> bool:

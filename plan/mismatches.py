@@ -33,7 +33,6 @@ from platform_facts.rules.scaling import (
 )
 from platform_facts.rules.stage import CACHE_ALARMS
 from platform_facts.rules.updates import (
-    CONTAINER_SECONDS,
     CopiesUpdate,
     UpdateTimes,
 )
@@ -197,6 +196,7 @@ class _Expected:
         strategy = update["strategy"]
         self._times = UpdateTimes(
             strategy=strategy,
+            start=settings.start_seconds,
             percent=update["percent"],
             wait=0 if strategy == "all-at-once" else update["wait_seconds"],
         )
@@ -313,13 +313,13 @@ class _Expected:
     def _variant(self, name: str, variant: PlannedVariant) -> Properties:
         gpu, models = self._type(variant).gpu, self._models(variant)
         properties: Properties = {
-            "ContainerStartupHealthCheckTimeoutInSeconds": CONTAINER_SECONDS,
+            **self._startup(),
             "InferenceAmiVersion": self._release.preferred_inference_ami if gpu else None,
             "InitialInstanceCount": variant.initial_count,
             "InitialVariantWeight": variant.weight,
-            "ModelDataDownloadTimeoutInSeconds": CONTAINER_SECONDS,
             "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
             "VariantName": name,
+            "VolumeSizeInGB": self._settings["volume_size_gb"],
         }
         if self._components:
             properties["ManagedInstanceScaling"] = {
@@ -345,6 +345,15 @@ class _Expected:
             for priority, pool in enumerate(variant.pools, start=1)
         ]
         return properties
+
+    def _startup(self) -> Properties:
+        return {
+            f"{name}TimeoutInSeconds": 60 * self._settings[f"{key}_timeout_minutes"]
+            for name, key in (
+                ("ContainerStartupHealthCheck", "startup"),
+                ("ModelDataDownload", "download"),
+            )
+        }
 
     def _endpoint_properties(self, config: str) -> Properties:
         properties: Properties = {"EndpointName": self._name, "EndpointConfigName": config}
@@ -384,10 +393,7 @@ class _Expected:
                     "NumberOfCpuCoresRequired": component.cpus,
                 },
                 "ModelName": _reference(MODEL, resource, "ModelName"),
-                "StartupParameters": {
-                    "ContainerStartupHealthCheckTimeoutInSeconds": CONTAINER_SECONDS,
-                    "ModelDataDownloadTimeoutInSeconds": CONTAINER_SECONDS,
-                },
+                "StartupParameters": self._startup(),
             },
             "VariantName": variant_name,
         }

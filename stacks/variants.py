@@ -36,7 +36,7 @@ def variants(
         environment=config.environment,
         options=settings.server_options(config.server, metrics),
     )
-    minutes = config.provision_timeout_minutes
+    minutes, volume = config.provision_timeout_minutes, config.volume_size_gb
     return [
         Variant(
             variant_name=name,
@@ -54,6 +54,9 @@ def variants(
                 for pool in variant.pools[1:]
             ],
             provision_timeout=Duration.minutes(minutes) if minutes else None,
+            download_timeout=Duration.minutes(config.download_timeout_minutes),
+            startup_timeout=Duration.minutes(config.startup_timeout_minutes),
+            volume_size=Size.gibibytes(volume) if volume else None,
         )
         for name, variant in plan.settings.variants.items()
     ]

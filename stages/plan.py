@@ -112,6 +112,7 @@ class StagePlan:
             short_name: _max_update_seconds(config.endpoints[short_name], endpoint.settings)
             for short_name, endpoint in endpoints.items()
         }
+        longer_wake = max(item.settings.longer_wake_seconds for item in endpoints.values())
         document = Plan(
             stage=name,
             account=config.account,
@@ -121,7 +122,7 @@ class StagePlan:
             max_monthly_usd=config.max_monthly_usd,
             settings=config.model_dump(mode="json", exclude=_TYPED_STAGE_KEYS),
             endpoints=endpoints,
-            time_budget=time_budget(name, updates),
+            time_budget=time_budget(name, updates, longer_wake_seconds=longer_wake),
         )
         return cls(config=config, document=document, sources=sources)
 
@@ -273,7 +274,7 @@ def _component(config: EndpointConfig, model: str, name: str) -> PlannedComponen
 
 def _max_update_seconds(config: EndpointConfig, settings: EndpointSettings) -> int:
     """Return the maximum duration of an update, at the maximum counts; components in parallel."""
-    times = config.update.times
+    times = config.update_times
     if copies := [component.copies.maximum for component in settings.components.values()]:
         return CopiesUpdate.of(times, max(copies)).max_seconds
     return min(MAX_UPDATE_SECONDS, times.max_seconds(config.instance_limits.maximum))

@@ -30,16 +30,19 @@ SCALING_MINUTES = 5
 BUILD_END_MINUTES = 5
 """From a build's deadline to its result: `GRACE_SECONDS` of the build handler, and a poll."""
 VERIFY_MINUTES = 30
-"""Deadline of the verification: `VERIFY_SECONDS` of `delivery.verifying`."""
+"""Deadline of the verification: `VERIFY_SECONDS` of `delivery.verify`."""
 ANSWER_MINUTES = 7
 """Calls of a model that is loading: five attempts of 70 s and waits of 15 s (`endpoint_client`)."""
 LONGEST_BUILD_MINUTES = 220
 """Maximum wait of a build for its engines: `ModelBuilder` ends a build after 240 minutes."""
 
 
-def time_budget(stage_name: str, updates: Mapping[str, int]) -> TimeBudget:
+def time_budget(
+    stage_name: str, updates: Mapping[str, int], *, longer_wake_seconds: int = 0
+) -> TimeBudget:
     """Return the budget of a stage; `updates` is endpoint -> seconds of its longest update.
 
+    `longer_wake_seconds` is added to the time of the verification.
     Raise `checked_yaml.LocatedErrors` if builds would have less time than CloudFormation's limit
     for them.
     """
@@ -56,7 +59,9 @@ def time_budget(stage_name: str, updates: Mapping[str, int]) -> TimeBudget:
         ),
         "update of its endpoint": update,
         "rollback of its endpoint": update,
-        "verification of endpoints and models": VERIFY_MINUTES + ANSWER_MINUTES,
+        "verification of endpoints and models": (
+            VERIFY_MINUTES + ceil(longer_wake_seconds / 60) + ANSWER_MINUTES
+        ),
     }
     build_minutes = min(LONGEST_BUILD_MINUTES, JOB_MINUTES - sum(rows.values()))
     if build_minutes < BUILD_WAIT_MINUTES:
@@ -64,7 +69,8 @@ def time_budget(stage_name: str, updates: Mapping[str, int]) -> TimeBudget:
         message = (
             f"an update takes up to {update} minutes, and its rollback as long; the limit is "
             f"{longest_update}, because a delivery's job ends after {JOB_MINUTES}: write a "
-            "shorter wait_seconds or a larger percent, and for a rolling update fewer instances"
+            "shorter wait_seconds or timeouts, or a larger percent, and for a rolling update "
+            "fewer instances"
         )
         raise checked_yaml.LocatedErrors([(("endpoints", name, "update"), message)])
     rows["builds"] = build_minutes + BUILD_END_MINUTES

@@ -7,7 +7,7 @@ from platform_facts.rules import variants as variant_rules
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.problems import Problem, check, prefix_problems
 from triton_sagemaker.updates import UpdatePolicy
-from triton_sagemaker.variant import Variant
+from triton_sagemaker.variant import Variant, start_seconds
 
 
 def endpoint_problems(
@@ -21,7 +21,7 @@ def endpoint_problems(
     return [
         *check(names.check_endpoint_name, endpoint_name),
         *_variants(variants),
-        *update.problems(),
+        *update.problems(start_seconds(variants)),
         *check(variant_rules.check_rolling_variant_count, update.strategy, len(variants)),
         *check(ranges.ROLLBACK_ERROR_RATE, rollback_error_rate),
         *(data_capture.problems() if data_capture else ()),

@@ -15,7 +15,7 @@ from triton_sagemaker.endpoint_metrics import GPU_UTILIZATION
 from triton_sagemaker.inference_component import ModelComponent, component_resource
 from triton_sagemaker.scalable_copy_count import ScalableCopyCount
 from triton_sagemaker.updates import UpdatePolicy
-from triton_sagemaker.variant import Variant
+from triton_sagemaker.variant import Variant, start_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +69,7 @@ def create_components(
 ) -> list[EndpointComponent]:
     """Return the inference components of a variant; `models` maps locations to Models."""
     hosting, components = variant.hosting, list[EndpointComponent]()
+    times = update.times(start_seconds([variant]))
     if not isinstance(hosting, ComponentHosting):
         return components
     for model, component in hosting.components.items():
@@ -86,7 +87,8 @@ def create_components(
             id_suffix=hosting.id_suffix(variant.instance_type),
             endpoint=endpoint,
             model_name=model_name,
-            update=update,
+            startup=variant.startup_properties,
+            times=times,
             model_error_rate=model_error_rate,
         )
         components.append(

@@ -1,17 +1,18 @@
 """An inference component: its archive, the resources of a copy, and its updates."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from aws_cdk import Size
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from platform_facts.rules.updates import CONTAINER_SECONDS, CopiesUpdate
+from platform_facts.rules.updates import CopiesUpdate, UpdateTimes
 from triton_sagemaker.component_metrics import ComponentMetrics
 from triton_sagemaker.problems import reject_plain_values
 from triton_sagemaker.rollback_alarms import rollback_alarms
 from triton_sagemaker.single_model_hosting import SingleModelHosting
-from triton_sagemaker.updates import UpdatePolicy
 
 Cfn = sagemaker.CfnInferenceComponent
 
@@ -45,7 +46,8 @@ def component_resource(
     id_suffix: str,
     endpoint: sagemaker.CfnEndpoint,
     model_name: str,
-    update: UpdatePolicy,
+    startup: Mapping[str, Any],
+    times: UpdateTimes,
     model_error_rate: float,
 ) -> Cfn:
     """Return the component, which is updated in batches of copies, with two rollback alarms.
@@ -57,8 +59,8 @@ def component_resource(
     without a Specification (hashicorp/terraform-provider-aws#48894, seen on AWS), and no source
     states whether CloudFormation adds it.
     """
+    batches = CopiesUpdate.of(times)
     alarms = rollback_alarms(scope, metrics, version=model_name, model_error_rate=model_error_rate)
-    batches = CopiesUpdate.of(update.times)
     return Cfn(
         scope,
         f"Component-{metrics.model}{id_suffix}",
@@ -86,10 +88,7 @@ def component_resource(
                 number_of_cpu_cores_required=component.cpus,
             ),
             model_name=model_name,
-            startup_parameters=Cfn.InferenceComponentStartupParametersProperty(
-                container_startup_health_check_timeout_in_seconds=CONTAINER_SECONDS,
-                model_data_download_timeout_in_seconds=CONTAINER_SECONDS,
-            ),
+            startup_parameters=Cfn.InferenceComponentStartupParametersProperty(**startup),
         ),
         variant_name=metrics.variant_name,
     )

@@ -24,6 +24,9 @@ ARGUMENTS = {
     "notify": "topics",
     "instance_types": "fallbacks",
     "provision_timeout_minutes": "provision_timeout",
+    "download_timeout_minutes": "download_timeout",
+    "startup_timeout_minutes": "startup_timeout",
+    "volume_size_gb": "volume_size",
 }
 """Key of a stage file -> argument of the construct, if the names differ."""
 WORDS = {
@@ -36,10 +39,12 @@ WORDS = {
     "cache_models: false": "cache_models=False",
     "cache_models: true": "cache_models=True",
     "hosting: multi-model": "MultiModelHosting",
+    "hosting: single-model": "SingleModelHosting",
 }
 """Words of the rules' messages, which name keys of a stage file -> words of the constructs."""
 EXAMPLES = {
     "bucket": 's3.Bucket.from_bucket_name(self, "Models", "my-bucket")',
+    "download_timeout": "Duration.minutes(30)",
     "encryption_key": 'kms.Key.from_key_arn(self, "Key", "arn:aws:kms:...")',
     "image": "triton_sagemaker.ContainerImage.from_ecr_repository(repository, digest)",
     "instance_type": 'platform_facts.instance_type("ml.g5.xlarge")',
@@ -48,7 +53,9 @@ EXAMPLES = {
     "release": 'platform_facts.release("25.09")',
     "role": 'iam.Role.from_role_arn(self, "Role", "arn:aws:iam::...")',
     "security_groups": 'ec2.SecurityGroup.from_security_group_id(self, "Group", "sg-...")',
+    "startup_timeout": "Duration.minutes(30)",
     "topics": 'sns.Topic.from_topic_arn(self, "Topic", "arn:aws:sns:...")',
+    "volume_size": "Size.gibibytes(100)",
     "vpc": 'ec2.Vpc.from_lookup(self, "Vpc", vpc_id="vpc-...")',
     "wait": "Duration.minutes(5)",
 }

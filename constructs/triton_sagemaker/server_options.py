@@ -92,7 +92,9 @@ class ServerOptions:
         """Yield the options that Triton or the release's `serve` would reject or ignore."""
         tensorflow = server.check_tensorflow_version
         yield from check(tensorflow, self.tensorflow_version, release)
-        yield from check(server.check_ports, self.grpc_port, self.metrics_port)
+        published = self.publish_metrics is not None
+        ports = self.allow_grpc, self.grpc_port, published, self.metrics_port
+        yield from check(server.check_ports, *ports)
         for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
             yield from check(server.check_option_release.at("server", name), name, release)
             if name in ranges.SERVER_OPTIONS:

@@ -35,7 +35,7 @@ from triton_sagemaker.region_images import image_problems, region_images
 from triton_sagemaker.rollback_alarms import variant_rollback_alarms
 from triton_sagemaker.update_checks import EndpointUpdateChecks
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
-from triton_sagemaker.variant import Variant
+from triton_sagemaker.variant import Variant, start_seconds
 from triton_sagemaker.vpc_access import create_vpc_config, endpoint_security_group
 
 DEFAULT_UPDATE = AllAtOnce()
@@ -161,7 +161,9 @@ class TritonEndpoint(EndpointBase):
                 variants=list(self._variants),
                 model_error_rate=rollback_error_rate,
             )
-            deployment_config = update.deployment_config([alarm.alarm_name for alarm in alarms])
+            start = start_seconds(unique_variants)
+            alarm_names = [alarm.alarm_name for alarm in alarms]
+            deployment_config = update.deployment_config(start, alarm_names)
         suffix, components = "", list[EndpointComponent]()
         first_variants = unique_variants[:1]  # all variants have the same hosting mode
         for variant in first_variants:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 from aws_cdk import Duration
@@ -20,19 +19,18 @@ class UpdatePolicy:
 
     strategy: ClassVar[str]
 
-    @cached_property
-    def times(self) -> UpdateTimes:
-        """The parameters that determine the duration of an update."""
-        return UpdateTimes(strategy=self.strategy)
+    def times(self, start: int) -> UpdateTimes:
+        """Return the durations of an update of instances that start in up to `start` seconds."""
+        return UpdateTimes(strategy=self.strategy, start=start)
 
-    def deployment_config(self, alarm_names: Sequence[str]) -> dict[str, Any]:
+    def deployment_config(self, start: int, alarm_names: Sequence[str]) -> dict[str, Any]:
         """Return CloudFormation's DeploymentConfig."""
         alarms = [{"AlarmName": name} for name in alarm_names]
-        return {"AutoRollbackConfiguration": {"Alarms": alarms}, **self.times.policies()}
+        return {"AutoRollbackConfiguration": {"Alarms": alarms}, **self.times(start).policies()}
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self, start: int) -> Iterator[Problem]:
         """Yield the settings that SageMaker would reject."""
-        times = self.times
+        times = self.times(start)
         problems = [*check(ranges.WAIT_SECONDS, times.wait)]
         yield from problems or check(updates.check_update, times)
 
@@ -53,11 +51,10 @@ class StepwiseUpdate(UpdatePolicy):
     def __post_init__(self) -> None:
         reject_plain_values(wait=self.wait)
 
-    @cached_property
-    def times(self) -> UpdateTimes:
-        """The parameters that determine the duration of an update."""
+    def times(self, start: int) -> UpdateTimes:
+        """Return the durations of an update of instances that start in up to `start` seconds."""
         wait = int(self.wait.to_seconds())
-        return UpdateTimes(strategy=self.strategy, percent=self.percent, wait=wait)
+        return UpdateTimes(strategy=self.strategy, start=start, percent=self.percent, wait=wait)
 
 
 @dataclass(frozen=True, kw_only=True)

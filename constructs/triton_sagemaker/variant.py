@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Size
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import InstanceType
-from platform_facts.rules import names, pools, ranges, server, variants
-from platform_facts.rules.updates import CONTAINER_SECONDS
+from platform_facts.rules import names, pools, ranges, server, stage, updates, variants
 from triton_sagemaker.hosting_mode import HostingMode, ModelHosting
 from triton_sagemaker.problems import Problem, check, reject_plain_values
 from triton_sagemaker.triton_container import TritonContainer
 
 Cfn = sagemaker.CfnEndpointConfig
+CONTAINER_TIMEOUT = Duration.minutes(updates.CONTAINER_MINUTES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,10 @@ class Variant:
       of several types, and does not return to the preferred type automatically (developer guide,
       realtime-endpoints-heterogeneous).
     - `provision_timeout` is the time for which SageMaker tries to get capacity of any type.
+    - `download_timeout` is the time to download and unpack an archive, `startup_timeout` to load it
+      and pass the first health check, also of a copy of an inference component.
+    - `volume_size` is the size of the instances' volumes, for types without local NVMe storage; by
+      default SageMaker chooses it.
     """
 
     container: TritonContainer
@@ -48,10 +53,18 @@ class Variant:
     variant_name: str = "AllTraffic"
     fallbacks: Sequence[Fallback] = ()
     provision_timeout: Duration | None = None
+    download_timeout: Duration = CONTAINER_TIMEOUT
+    startup_timeout: Duration = CONTAINER_TIMEOUT
+    volume_size: Size | None = None
 
     def __post_init__(self) -> None:
         reject_plain_values(
             instance_type=self.instance_type, provision_timeout=self.provision_timeout
+        )
+        reject_plain_values(
+            download_timeout=self.download_timeout,
+            startup_timeout=self.startup_timeout,
+            volume_size=self.volume_size,
         )
 
     @property
@@ -68,6 +81,14 @@ class Variant:
                 sources[f"-{len(sources) + 1}"] = fallback.hosting
         return sources
 
+    @property
+    def startup_properties(self) -> dict[str, Any]:
+        """The timeouts of download and start, as properties of CloudFormation."""
+        return {
+            "container_startup_health_check_timeout_in_seconds": self.startup_timeout.to_seconds(),
+            "model_data_download_timeout_in_seconds": self.download_timeout.to_seconds(),
+        }
+
     def config_property(self, *, model_names: dict[str, str]) -> Cfn.ProductionVariantProperty:
         """Return the property of the EndpointConfig; `model_names` maps locations to Models.
 
@@ -76,7 +97,6 @@ class Variant:
         """
         release = self.container.release
         return Cfn.ProductionVariantProperty(
-            container_startup_health_check_timeout_in_seconds=CONTAINER_SECONDS,
             inference_ami_version=(
                 release.preferred_inference_ami if self.instance_type.gpu else None
             ),
@@ -84,14 +104,19 @@ class Variant:
             initial_variant_weight=self.initial_variant_weight,
             instance_pools=self._pools(model_names) if self.fallbacks else None,
             instance_type=None if self.fallbacks else self.instance_type.name,
-            model_data_download_timeout_in_seconds=CONTAINER_SECONDS,
             routing_config=Cfn.RoutingConfigProperty(routing_strategy="LEAST_OUTSTANDING_REQUESTS"),
             variant_instance_provision_timeout_in_seconds=(
                 self.provision_timeout.to_seconds() if self.provision_timeout else None
             ),
             variant_name=self.variant_name,
+            volume_size_in_gb=self._volume_gib,
+            **self.startup_properties,
             **self.hosting.variant_properties(model_names),
         )
+
+    @property
+    def _volume_gib(self) -> float | None:
+        return self.volume_size.to_gibibytes() if self.volume_size else None
 
     def _pools(self, model_names: dict[str, str]) -> list[Cfn.InstancePoolProperty]:
         first_model = model_names.get(next(iter(self.sources.values())).location)
@@ -125,6 +150,13 @@ class Variant:
         for instance_type in self.instance_types:
             yield from check(server.check_gpu_load_limit, limit, instance_type)
             yield from check(variants.check_gpu_release, instance_type, self.container.release)
+            yield from check(variants.check_volume_size, self._volume_gib, instance_type)
+        yield from check(ranges.VOLUME_GB, self._volume_gib)
+        download, startup = _minutes(self.download_timeout), _minutes(self.startup_timeout)
+        yield from check(ranges.DOWNLOAD_MINUTES, download)
+        yield from check(ranges.STARTUP_MINUTES, startup)
+        if self.hosting.is_multi_model:
+            yield from check(stage.check_download_timeout, download)
         if self.fallbacks:
             yield from self._pool_problems()
         timeout = self.provision_timeout.to_minutes() if self.provision_timeout else None
@@ -139,3 +171,16 @@ class Variant:
         yield from check(pools.check_same_processor, types)
         yield from check(pools.check_same_storage, types)
         yield from check(pools.check_pool_inference_ami, types, self.container.release)
+
+
+def start_seconds(variants: Sequence[Variant]) -> int:
+    """Return the maximum time until instances of all variants serve."""
+    starts = (
+        updates.start_seconds(_minutes(variant.download_timeout), _minutes(variant.startup_timeout))
+        for variant in variants
+    )
+    return max(starts, default=updates.START_SECONDS)
+
+
+def _minutes(duration: Duration) -> float:
+    return duration.to_minutes(integral=False)

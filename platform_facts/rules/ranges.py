@@ -92,6 +92,21 @@ PROVISION_MINUTES = Range(
     minimum=5,
     maximum=60,
 )
+DOWNLOAD_MINUTES, STARTUP_MINUTES = (
+    Range(
+        f"{name}_timeout_minutes",
+        f"{API}ProductionVariant.html, {member}TimeoutInSeconds: 60 to 3600",
+        minimum=1,
+        maximum=60,
+    )
+    for name, member in (
+        ("download", "ModelDataDownload"),
+        ("startup", "ContainerStartupHealthCheck"),
+    )
+)
+VOLUME_GB = Range(
+    "volume_size_gb", f"{API}ProductionVariant.html, VolumeSizeInGB", minimum=1, maximum=512
+)
 WAIT_SECONDS = Range(
     "update.wait_seconds", f"{API}TrafficRoutingConfig.html", minimum=0, maximum=3600
 )

@@ -28,6 +28,8 @@ VARIABLES = {
     "thread_count": "THREAD_COUNT",
 }
 """Option of a stage's `server` -> variable of `serve`, after SAGEMAKER_TRITON_."""
+GRPC_PORT, METRICS_PORT = 8001, 23000
+"""The ports without `grpc_port` and `metrics_port`: Triton's default, and that of this project."""
 SERVER = "triton-inference-server/server, src/sagemaker_server.cc"
 WITHOUT_TENSORFLOW_1 = "23.05"
 """The first image of SageMaker without it (aws/deep-learning-containers, available_images.md)."""
@@ -65,13 +67,20 @@ def check_tensorflow_version(version: int | None, release: Release) -> str | Non
     return None
 
 
-@rule("server", SERVE)
-def check_ports(grpc_port: int | None, metrics_port: int | None) -> str | None:
-    """`grpc_port` and `metrics_port` differ from each other and from 8080, SageMaker's port."""
-    ports = [port for port in (grpc_port, metrics_port) if port is not None]
+@rule("server", f"{SERVE}; triton-inference-server/server, src/command_line_parser.cc: 8001")
+def check_ports(
+    allow_grpc: bool | None, grpc_port: int | None, published: bool, metrics_port: int | None
+) -> str | None:
+    """The ports of gRPC and metrics, also their defaults, differ, and 8080 is SageMaker's."""
+    grpc = grpc_port or (GRPC_PORT if allow_grpc else None)
+    metrics = metrics_port or (METRICS_PORT if published else None)
+    ports = [port for port in (grpc, metrics) if port is not None]
     if len({8080, *ports}) == 1 + len(ports):
         return None
-    return "grpc_port and metrics_port must differ, and 8080 is SageMaker's: change one"
+    return (
+        f"gRPC has the port {grpc or 'none'}, metrics {metrics or 'none'}, SageMaker 8080: "
+        "write another grpc_port or metrics_port"
+    )
 
 
 ONE_RESPONSE = (
@@ -138,7 +147,7 @@ def metrics_variables(log_group: str, namespace: str) -> dict[str, str]:
     """
     return {
         "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
-        "SAGEMAKER_TRITON_METRICS_PORT": "23000",
+        "SAGEMAKER_TRITON_METRICS_PORT": str(METRICS_PORT),
         "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
         "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": log_group,
         "SAGEMAKER_TRITON_METRIC_NAMESPACE": namespace,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from platform_facts import Region
 from platform_facts.rules.rule import rule
+from platform_facts.rules.updates import CONTAINER_MINUTES
 from platform_facts.rules.variants import GUIDE
 
 CACHE_ALARMS = ("cache_hit_rate_below", "unloads_per_minute", "loaded_models_below")
@@ -34,6 +35,16 @@ def check_cache_models(cache_models: bool) -> str | None:
     return (
         "a single model always stays in memory: remove cache_models: false, or write "
         "hosting: multi-model"
+    )
+
+
+@rule("download_timeout_minutes", f"{GUIDE}multi-model-endpoints.html: a call loads the model")
+def check_download_timeout(minutes: float) -> str | None:
+    """With `hosting: multi-model`, `download_timeout_minutes` is 10."""
+    if minutes == CONTAINER_MINUTES:
+        return None
+    return (
+        "not known to work for a model that a call loads: remove it, or write hosting: single-model"
     )
 
 

@@ -20,10 +20,17 @@ PROVISIONING_SECONDS = 1200
 Users report 10 to 15 minutes until an endpoint is in service (hashicorp/terraform-provider-aws
 #39090 and #2493).
 """
-CONTAINER_SECONDS = 600
-"""Timeout of the archive's download, and of the container's start. A choice; maximum: 3600."""
-START_SECONDS = PROVISIONING_SECONDS + 2 * CONTAINER_SECONDS
-"""Maximum time until a fleet, or a batch, serves or has failed to start."""
+CONTAINER_MINUTES = 10
+"""Default timeout of the archive's download, and of the container's start. A choice."""
+
+
+def start_seconds(download_minutes: float, startup_minutes: float) -> int:
+    """Return the maximum time until a fleet, or a batch, serves or has failed to start."""
+    return PROVISIONING_SECONDS + round(60 * (download_minutes + startup_minutes))
+
+
+START_SECONDS = start_seconds(CONTAINER_MINUTES, CONTAINER_MINUTES)
+"""The start time with the default timeouts."""
 TERMINATION_WAIT_SECONDS = 300
 """Time until a blue/green update removes the old fleet. A choice of this project."""
 BUILD_WAIT_MINUTES = 50
@@ -119,9 +126,8 @@ class CopiesUpdate(NamedTuple):
         """
         percent = times.percent if times.strategy == "rolling" else MAX_PERCENT
         wait = times.wait
-        batches = UpdateTimes(
-            strategy="rolling", start=2 * CONTAINER_SECONDS, percent=percent, wait=wait
-        )
+        containers = times.start - PROVISIONING_SECONDS
+        batches = UpdateTimes(strategy="rolling", start=containers, percent=percent, wait=wait)
         max_seconds = PROVISIONING_SECONDS + batches.max_seconds(copies)
         return cls(percent, wait, min(MAX_UPDATE_SECONDS, max_seconds))
 

@@ -92,6 +92,21 @@ def check_gpu_release(instance_type: InstanceType, release: Release) -> str | No
     )
 
 
+@rule(
+    "volume_size_gb",
+    "AWS's volume_size_supported (aws/sagemaker-python-sdk#4828), and its error: VolumeSize "
+    "parameter is not allowed for the selected Instance type (autogluon/autogluon-cloud#50)",
+)
+def check_volume_size(size: float | None, instance_type: InstanceType) -> str | None:
+    """`volume_size_gb` requires instance types without local NVMe storage."""
+    if size is None or not instance_type.local_nvme:
+        return None
+    return (
+        f"{instance_type.name} has local NVMe storage, and SageMaker attaches no volume to it: "
+        "remove it, or write an instance type without such storage"
+    )
+
+
 @rule("instance_type", f"{GUIDE}multi-model-support.html: single-GPU types")
 def check_single_gpu(instance_type: InstanceType) -> str | None:
     """With `hosting: multi-model`, the type has no GPU or a single GPU."""

@@ -1,6 +1,7 @@
 """An endpoint of a stage."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, FiniteFloat, field_validator, model_validator
@@ -20,6 +21,7 @@ from platform_facts.rules import (
     updates,
     variants,
 )
+from platform_facts.rules.updates import UpdateTimes
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.capture import DataCaptureConfig
 from stages.schema.components import ComponentConfig, InstancesConfig
@@ -66,6 +68,14 @@ class EndpointConfig(Section):
     for one type, it starts instances of the next. Not for multi-model hosting and components."""
     provision_timeout_minutes: Annotated[int, range_field(ranges.PROVISION_MINUTES)] | None = None
     """Time in which SageMaker looks for capacity of instance_types before an update fails."""
+    download_timeout_minutes: Annotated[int, range_field(ranges.DOWNLOAD_MINUTES)] = 10
+    """Time in which an instance or a copy downloads and unpacks its archive. Not for multi-model
+    hosting."""
+    startup_timeout_minutes: Annotated[int, range_field(ranges.STARTUP_MINUTES)] = 10
+    """Time in which a container loads its model and passes the first health check."""
+    volume_size_gb: Annotated[int, range_field(ranges.VOLUME_GB)] | None = None
+    """Size of the volume of each instance. For types without local NVMe storage. Default:
+    SageMaker's."""
     components: dict[Name, ComponentConfig] | None = None
     """Number of copies and reserved resources of each model, by model name. Required for hosting:
     components."""
@@ -125,6 +135,12 @@ class EndpointConfig(Section):
         raise_problems((*self._common_problems(), *self._hosting_problems()))
         return self
 
+    @property
+    def update_times(self) -> UpdateTimes:
+        """The durations of an update, with the timeouts of this endpoint."""
+        minutes = self.download_timeout_minutes, self.startup_timeout_minutes
+        return replace(self.update.times, start=updates.start_seconds(*minutes))
+
     def endpoint_name(self, stack: str) -> str:
         """Return the SageMaker endpoint name: the name of the stack.
 
@@ -182,12 +198,16 @@ class EndpointConfig(Section):
     def _common_problems(self) -> Iterator[Violation]:
         update, scaling_config = self.update, self.scaling
         yield from variants.check_variant_count(len(self.variants))
-        yield from server.check_ports(self.server.grpc_port, self.server.metrics_port)
+        options = self.server
+        yield from server.check_ports(
+            options.allow_grpc, options.grpc_port, self.publish_metrics, options.metrics_port
+        )
         yield from variants.check_traffic([variant.weight for variant in self.variants.values()])
         yield from variants.check_rolling_variant_count(update.strategy, len(self.variants))
-        yield from updates.check_update(update.times)
+        yield from updates.check_update(self.update_times)
         for instance_type in dict.fromkeys(setting for _, setting in self.instance_type_settings):
-            yield from server.check_gpu_load_limit(self.server.model_load_gpu_limit, instance_type)
+            yield from server.check_gpu_load_limit(options.model_load_gpu_limit, instance_type)
+            yield from variants.check_volume_size(self.volume_size_gb, instance_type)
             if not self.instance_types:
                 yield from self._utilization_problems([instance_type])
         for name, variant in self.variants.items():
@@ -240,6 +260,7 @@ class EndpointConfig(Section):
     def _multi_model_problems(self) -> Iterator[Violation]:
         yield from server.check_inference_type_is_infer(self.server.inference_type)
         yield from server.check_ping_mode(self.server.ping_mode)
+        yield from stage.check_download_timeout(self.download_timeout_minutes)
         if self.scaling:
             yield from scaling.check_no_concurrency_scaling(self.scaling.concurrency)
         for keys, instance_type in self.instance_type_settings:

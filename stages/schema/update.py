@@ -25,7 +25,7 @@ class UpdateConfig(Section):
 
     @property
     def times(self) -> UpdateTimes:
-        """The durations of the update, with the constructs' default time-outs."""
+        """The durations of the update, with the default timeouts of containers."""
         return UpdateTimes(
             strategy=self.strategy,
             percent=self.percent,

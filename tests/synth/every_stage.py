@@ -143,6 +143,8 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                 "hosting": "single-model",
                 "instance_types": ["ml.g6.xlarge", "ml.g5.xlarge", "ml.g5.2xlarge"],
                 "provision_timeout_minutes": 15,
+                "download_timeout_minutes": 20,
+                "startup_timeout_minutes": 25,
                 "instance_count": 2,
                 "client_metrics": True,
                 "scaling": {
@@ -194,6 +196,9 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                 "hosting": "components",
                 "instance_type": "ml.c5.2xlarge",
                 "instances": {"min": 2, "max": 2},
+                "download_timeout_minutes": 15,
+                "startup_timeout_minutes": 20,
+                "volume_size_gb": 100,
                 "instance_count": 2,
                 "components": {
                     "resnet50": {"copies": {"min": 2, "max": 2}, "memory_mb": 1024, "cpus": 0.5}

@@ -70,6 +70,7 @@ def imported_vpc(sample: SampleStack, **subnets: Any) -> ec2.IVpc:
 
 
 VARIANT = "variants.AllTraffic"
+GRPC_PORT = ServerOptions(allow_grpc=True, metrics_port=8001)
 PING_MODE = {"SAGEMAKER_TRITON_PING_MODE": "ready"}
 CASES: dict[str, tuple[EndpointFactory, str]] = {
     "one private subnet": (
@@ -104,6 +105,23 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
             sample.variant(), sample.variant(variant_name="B", hosting=sample.single_model())
         ),
         "variants: MultiModelHosting and SingleModelHosting are invoked differently: use one",
+    ),
+    "startup of 30 seconds": (
+        variants({"startup_timeout": Duration.seconds(30)}),
+        f"{VARIANT}.startup_timeout: 0.5 is out of range: write 1 to 60",
+    ),
+    "download of a multi-model endpoint": (
+        variants({"download_timeout": Duration.minutes(20)}),
+        f"{VARIANT}.download_timeout: not known to work for a model that a call loads: remove it, "
+        "or write SingleModelHosting",
+    ),
+    "volume of an NVMe type": (
+        variants({"volume_size": Size.gibibytes(100)}),
+        f"{VARIANT}.volume_size: ml.g5.xlarge has local NVMe storage, and SageMaker attaches no",
+    ),
+    "metrics port of gRPC": (
+        variants({"container": TritonContainer(release=release("25.09"), options=GRPC_PORT)}),
+        f"{VARIANT}.container.options: gRPC has the port 8001, metrics 8001, SageMaker 8080: write",
     ),
     "prefix without trailing slash": (
         multi_model(prefix="text"),

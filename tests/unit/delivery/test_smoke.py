@@ -115,6 +115,15 @@ def test_component_that_loses_its_copies_twice_is_given_up(monkeypatch: pytest.M
     assert client.invoked == 7 * ["a"]
 
 
+def test_component_may_take_the_given_time_to_scale_up() -> None:
+    client = FakeClient(a=NoCopies("no copy"))
+    options = {"endpoints": {"night": {"a": "1"}}, "component_endpoints": {"night"}}
+    assert invoke_all(client, **options, wake_seconds=0).wrong_answers == [
+        "prod-night/a 1: no copy"
+    ]
+    assert client.invoked == ["a"]
+
+
 def test_stand_ins_of_the_local_sagemaker_are_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """Tests of the verification of a deployed stage."""
 
 import copy
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from botocore.exceptions import EndpointConnectionError
 from delivery import smoke
 from delivery.deploy import StageDeployment
 from delivery.errors import FaultyDeployment, RollbackFailed, Unfinished
-from delivery.verify import _refuse_other_templates, verify
+from delivery.verify import VERIFY_SECONDS, _refuse_other_templates, verify
 from endpoint_client import EndpointError
+from plan.document import Limits, PlannedComponent
 from tests.unit.delivery.fakes import EXPIRED, FakeAws
 from tests.unit.model_build.fakes import client_error
+from tests.unit.plan.plans import make_endpoint, make_plan
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +67,26 @@ def test_stack_in_a_failed_state_is_an_error(
     command = "aws cloudformation describe-stack-events --stack-name prod-"
     with pytest.raises(RollbackFailed, match=f"is UPDATE_FAILED: {command}"):
         verify(stage_deployment, Path("models"))
+
+
+def test_copies_with_longer_timeouts_may_wake_for_longer(
+    stage_deployment: StageDeployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invoke_all = Mock(side_effect=EndpointError("no"))
+    monkeypatch.setattr(smoke, "invoke_all", invoke_all)
+    for step in ("endpoint_fault", "check_catalog_after"):
+        monkeypatch.setattr(f"delivery.verify.{step}", lambda *_, **__: None)
+    component = PlannedComponent(
+        name="a", copies=Limits(minimum=0, maximum=1), initial_count=1, memory_mb=1
+    )
+    settings = {"download_timeout_minutes": 15, "startup_timeout_minutes": 25}
+    endpoint = make_endpoint("prod-text", components={"a": component}, settings=settings)
+    make_plan(endpoints={"text": endpoint}).write(stage_deployment.assembly.folder)
+    with pytest.raises(FaultyDeployment):
+        verify(stage_deployment, Path("models"))
+    options = invoke_all.call_args.kwargs
+    assert options["wake_seconds"] == smoke.WAKE_SECONDS + 1200
+    assert options["deadline"] > time.monotonic() + VERIFY_SECONDS
 
 
 def grant_everything(template: dict[str, Any]) -> dict[str, Any]:

@@ -74,6 +74,14 @@ def test_update_duration_counts_batches_of_max_copies(plan: Plan) -> None:
     assert plan.time_budget.rows["update of its endpoint"] == 20 + 3 * 20
 
 
+def test_longer_timeouts_are_in_the_time_budget() -> None:
+    """Of each batch of an update, and of copies that the verification wakes."""
+    timeouts = "download_timeout_minutes: 12\n    startup_timeout_minutes: 15\n    instances:"
+    plan = StagePlan.of("dev", load(STAGE.replace("instances:", timeouts, 1))).document
+    assert plan.time_budget.rows["update of its endpoint"] == 20 + 3 * 27
+    assert plan.time_budget.rows["verification of endpoints and models"] == 37 + 27 - 20
+
+
 PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints:"
 
 

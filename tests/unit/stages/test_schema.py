@@ -171,6 +171,12 @@ def test_invalid_stage_error_has_line_and_fix(old: str, new: str, message: str) 
          "cache_models: a single model always stays in memory"),
         ("    cache_models: false\n    alarms: { unloads_per_minute: { warning: 3 } }",
          "alarms.unloads_per_minute: alarms of the model cache need"),
+        ("    download_timeout_minutes: 20",
+         "download_timeout_minutes: not known to work for a model that a call loads: remove it"),
+        ("    volume_size_gb: 100\n    variants: { One: { instance_type: ml.m5.xlarge }, Two: {} }",
+         "volume_size_gb: ml.g5.xlarge has local NVMe storage, and SageMaker attaches no volume"),
+        ("    publish_metrics: true\n    server: { grpc_port: 23000 }",
+         "server: gRPC has the port 23000, metrics 23000, SageMaker 8080: write another"),
         ("    data_capture:", "data_capture: is empty: write data_capture"),
         ("    scaling: { min_count: 1, max_count: 2, schedules: { night: { at: rate(1 day), "
          "min_count: 1, max_count: 2, timezone: Europe/Berlinn } } }",
