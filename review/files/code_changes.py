@@ -110,22 +110,27 @@ class CodeChanges:
             if not (name in old and name in new and canonical_form.are_equal(old[name], new[name]))
         }
 
-    def effects(self, *, is_exact: bool) -> list[str]:
-        """Return the texts of a change by which the code can act otherwise.
+    def acting_functions(self, *, is_exact: bool) -> set[str]:
+        """Return the changed functions that can act otherwise, an empty name for the module.
 
-        Empty if it only writes other logs and messages, or has the same calls, constants, raised
-        errors and imports, and, if `is_exact`, the same operators and named arguments. A new file
-        has none.
+        None if the change only writes other logs and messages, or has the same calls, constants,
+        raised errors and imports, and, if `is_exact`, the same operators and named arguments. A new
+        file has none.
         """
         if not (self.is_readable and self._old.tree.body):
-            return []
+            return set()
         statements = [change for change in self.changes if not change.is_message]
         has_other_values = any(change.literals for change in statements)
         has_same_parts = self._has_same_parts and not (
             is_exact and self._old.operations != self._new.operations
         )
-        if not statements or (has_same_parts and not has_other_values):
-            return []
+        if has_same_parts and not has_other_values:
+            return set()
+        return {change.function for change in statements}
+
+    @property
+    def effects(self) -> list[str]:
+        """The texts of a change by which the code can act otherwise."""
         unread = [name for name in sorted(self._old.tensors - self._new.tensors)
                   if repr(name) not in self._new.constants]  # fmt: skip
         return [f"no longer reads the tensor {name}" for name in unread] + self.texts(MAX_EFFECTS)

@@ -199,18 +199,23 @@ def _code_findings(
             texts.append(text)
     if GUARDING.match(path):
         dangers += [("weakened_checks", text) for text in changes.decisions]
+    # dangers of the code begin with the name of their function
+    functions = {text.partition(":")[0].partition(" ")[0] for _, text in dangers}
     for change in changes.changes if is_function or path.startswith(RUNNING) else ():
         if change.literals:
-            text = f"{change.name} {format_change(*map(repr, change.literals))}"
-            if falling := unsafe_amount(change.name, *change.literals):
-                dangers.append((falling[0], text))
-            elif _is_other_limit(*change.literals):
-                dangers.append(("changed_limits", text))
+            falling = unsafe_amount(change.name, *change.literals)
+            limit = "changed_limits" if _is_other_limit(*change.literals) else ""
+            if rule := falling[0] if falling else limit:
+                text = f"{change.name} {format_change(*map(repr, change.literals))}"
+                dangers.append((rule, text))
+                functions.add(change.function)
     subject = _subject(path, is_function=is_function)
-    is_told = bool(dangers) or not subject
-    effects = [] if is_told else changes.effects(is_exact=path.startswith("models/"))
-    if effects:
-        return [("changed_behaviour", f"{subject} differently: {'; '.join(effects)}")], texts
+    acting = changes.acting_functions(is_exact=path.startswith("models/")) if subject else set()
+    if acting and not dangers:
+        effects = "; ".join(changes.effects)
+        return [("changed_behaviour", f"{subject} differently: {effects}")], texts
+    if others := sorted(filter(None, acting - functions)):
+        dangers.append(("", f"{subject} differently also in {named(others)}"))
     longest = MAX_STATEMENTS[is_function or path.startswith(JUDGING)]
     return dangers, [*texts, *changes.texts(longest)]
 

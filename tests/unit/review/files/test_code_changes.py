@@ -310,6 +310,13 @@ def test_function_that_can_act_differently() -> None:
     assert "deliveries can act differently" in danger.message
 
 
+def test_danger_names_the_other_functions_that_can_act_differently() -> None:
+    weaker = edited(' or event.get("Sealed") is None', "", '"sns"', '"sqs"')
+    (danger,) = review(weaker).dangers
+    assert danger.consequences == ("the function in AWS can act differently also in _publish",)
+    assert review(weaker, "stacks/catalog.py").dangers == ()
+
+
 def test_answer_that_depends_on_another_condition() -> None:
     before = '''def _restore(item, digest):
     """Restore what this deploy wrote.
