@@ -225,7 +225,7 @@ def _subject(path: str, *, is_function: bool) -> str:
     if path.startswith("models/"):
         return "the model can answer"
     if is_function:
-        return "the function in AWS can act"
+        return "code in AWS can act"
     if path.startswith(RUNNING) and not path.startswith(LEDGER):
         return "deliveries can act" if path.startswith("delivery/") else "clients can act"
     return ""

@@ -303,7 +303,7 @@ def test_function_that_can_act_differently() -> None:
     after = edited('"sns"', '"sqs"')
     (danger,) = review(after).dangers
     assert danger.message == (
-        f"{PATH}: the function in AWS can act differently: _publish: boto3.client: 'sns' -> 'sqs'"
+        f"{PATH}: code in AWS can act differently: _publish: boto3.client: 'sns' -> 'sqs'"
     )
     assert review(after, "stacks/catalog.py").dangers == ()
     (danger,) = review(after, "delivery/steps.py").dangers
@@ -313,7 +313,7 @@ def test_function_that_can_act_differently() -> None:
 def test_danger_names_the_other_functions_that_can_act_differently() -> None:
     weaker = edited(' or event.get("Sealed") is None', "", '"sns"', '"sqs"')
     (danger,) = review(weaker).dangers
-    assert danger.consequences == ("the function in AWS can act differently also in _publish",)
+    assert danger.consequences == ("code in AWS can act differently also in _publish",)
     assert review(weaker, "stacks/catalog.py").dangers == ()
 
 
