@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from local_sagemaker.api import JsonService, refusal, send_response
+from local_sagemaker.errors import ApiError
 from local_sagemaker.front.calls import Calls, replay
+from local_sagemaker.front.compression import decompress, with_plain_body
 from local_sagemaker.front.ministack import Ministack, request_body
 from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive, Send
 from local_sagemaker.sagemaker import invocations
 from local_sagemaker.sagemaker.invocations import Invocations
-from local_sagemaker.validation.protocols import has_operation
+from local_sagemaker.validation.protocols import error_response_to, has_operation
 
 
 class Application:
@@ -39,14 +41,18 @@ class Application:
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
         method, path = scope["method"], scope["path"]
+        prefix, _, operation = headers.get("x-amz-target", "").rpartition(".")
+        service = self._services.get(prefix) if method == "POST" else None
+        is_operation = bool(service) or has_operation(method, path, headers)
         try:
+            if is_operation and headers.get("content-encoding") == "gzip":
+                body = decompress(b"".join([part async for part in request_body(receive)]))
+                scope, receive = with_plain_body(scope, len(body)), replay(body, receive)
             if "x-amz-security-token" in headers:
                 receive = await self._calls.record(scope, receive)
             if method == "POST" and invocations.PATH.fullmatch(path):
                 return await self._runtime(scope, receive, send)
-            prefix, _, operation = headers.get("x-amz-target", "").rpartition(".")
-            service = self._services.get(prefix) if method == "POST" else None
-            if service or has_operation(method, path, headers):
+            if is_operation:
                 body = b"".join([part async for part in request_body(receive)])
                 query = scope["query_string"].decode("latin-1")
                 response = await asyncio.to_thread(
@@ -60,6 +66,8 @@ class Application:
                 receive = replay(body, receive)
         except ClientDisconnectedError:
             return None
+        except ApiError as error:
+            return await send_response(send, error_response_to(error, path, headers))
         await self._ministack(scope, receive, send)
         if method not in ("GET", "HEAD"):
             self._on_change()

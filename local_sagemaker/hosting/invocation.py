@@ -212,14 +212,19 @@ def _refuse_large_response(size: int) -> None:
 def model_error(status: int, body: bytes) -> ApiError:
     """Return InvokeEndpoint's error for an error response of the container.
 
-    `status` is 0 if the container did not respond. Local paths are removed from tracebacks.
+    `status` is 0 if the container did not respond. Local paths are removed from tracebacks. Sources
+    of ErrorCode, which botocore's model lacks: opensearch-project/skills, PPLToolTests.java (404);
+    aws/sagemaker-tensorflow-serving-container#109 (502).
     """
     message = _LOCAL_PATH_PREFIX.sub("", body.decode(errors="replace"))
-    kind = "client" if 400 <= status < 500 else "server"
+    kind, code = "server", "INTERNAL_FAILURE_FROM_MODEL"
+    if 400 <= status < 500:
+        kind, code = "client", "CLIENT_ERROR_FROM_MODEL"
     return ApiError(
         "ModelError",
         f'Received {kind} error ({status}) from primary with message "{message}"',
         status=424,
         OriginalStatusCode=status,
         OriginalMessage=message,
+        ErrorCode=code,
     )

@@ -28,9 +28,10 @@ class SingleModelContainer:
         """Count an invocation as in progress. Raise `ApiError` if it has a TargetModel."""
         if target_model:
             raise ApiError(
-                "ValidationError",  # source of the message: aws/amazon-sagemaker-examples#1026
+                "ValidationError",  # sources: aws/amazon-sagemaker-examples#1026, #1216
                 f"Endpoint {self._endpoint} is not a multi-model endpoint and does not support "
                 "target model header.",
+                ErrorCode="TARGET_MODEL_HEADER_NOT_SUPPORTED",
             )
         self._calls += 1
         return self._call

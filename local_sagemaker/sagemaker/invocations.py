@@ -49,13 +49,18 @@ _UNSUPPORTED = {
 def _log_link(endpoint: str) -> str:
     """Return the end of a ModelError's message. Source: aws/amazon-sagemaker-examples#1809.
 
-    The words for inference components, and the value of LogStreamArn, are not known.
+    The words for inference components are not known.
     """
     return (
         f". See https://{REGION}.console.aws.amazon.com/cloudwatch/home?region={REGION}"
         f"#logEventViewer:group={names.INSTANCES}/{endpoint} in account {ACCOUNT} for more "
         "information."
     )
+
+
+def _log_group(endpoint: str) -> str:
+    """Return LogStreamArn, the ARN of a group. Source: as of ErrorCode of `model_error`."""
+    return f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:{names.INSTANCES}/{endpoint}"
 
 
 PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
@@ -141,7 +146,8 @@ class Invocations:
                 raise
             # A copy, because all calls that wait for a load get the same error.
             message = error.message + _log_link(name)
-            raise ApiError(error.code, message, status=error.status, **error.fields) from None
+            fields = {**error.fields, "LogStreamArn": _log_group(name)}
+            raise ApiError(error.code, message, status=error.status, **fields) from None
         finally:
             count = component.copy_count if component else fleet.counts.get(variant, 1)
             seconds = time.monotonic() - start
@@ -166,7 +172,8 @@ class Invocations:
     def _find_component(self, endpoint: Endpoint, name: str | None) -> Component | None:
         """Return the requested component; None if the endpoint has models. Raise `ApiError`.
 
-        Source of the messages: BerriAI/litellm; of the second also langchain-ai/langchain#14344.
+        Source of the messages, and of ErrorCode: BerriAI/litellm, also #37766; of the second also
+        langchain-ai/langchain#14344.
         """
         if not endpoint.hosts_components:
             if name is None:
@@ -183,6 +190,7 @@ class Invocations:
                 "Inference Component Name header is required for endpoints to which you plan to "
                 "deploy inference components. Please include Inference Component Name header or "
                 "consider using SageMaker models.",
+                ErrorCode="INFERENCE_COMPONENT_NAME_MISSING",
             )
         component = self._components.get(name)
         if component is None or component.name != endpoint.name:  # no source

@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 import os
 import threading
 from collections.abc import AsyncIterator
@@ -12,21 +13,26 @@ import pytest
 from local_sagemaker.api import JsonService
 from local_sagemaker.front.application import Application
 from local_sagemaker.front.calls import Calls
+from local_sagemaker.front.compression import MAX_BYTES
 from local_sagemaker.front.http_server import RequestGuard
+from local_sagemaker.front.ministack import request_body
 from local_sagemaker.tests.conftest import served
 
 TARGET = "CodeBuild_20161006."
 
 
 class FakeApplication:
-    """A fake ASGI application that answers with its name."""
+    """A fake ASGI application that answers with its name, and headers and body of the request."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    async def __call__(self, _: Any, __: Any, send: Any) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body = b"".join([part async for part in request_body(receive)])
+        encoding = [value for name, value in scope["headers"] if name.startswith(b"content-")]
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": self.name.encode()})
+        answer = b" ".join([self.name.encode(), *encoding, body])
+        await send({"type": "http.response.body", "body": answer})
 
 
 class Front:
@@ -99,6 +105,33 @@ def post(path: str, body: bytes = b"{}", *headers: str, method: str = "POST") ->
 async def test_routing_by_path_and_target(sent: bytes, answers: bytes) -> None:
     async with Front().port() as port:
         assert answers in await send_request(port, sent)
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "answers"),
+    [
+        (f"{TARGET}ListBuilds", gzip.compress(b"{}"), b'{"ids": []}'),
+        ("GraniteServiceVersion20100801.PutMetricData", gzip.compress(b"{}"), b"ministack 2 {}"),
+        (f"{TARGET}ListBuilds", gzip.compress(b"{}")[:-1], b"SerializationException"),
+        (f"{TARGET}ListBuilds", b"{}", b"SerializationException"),
+        (f"{TARGET}ListBuilds", gzip.compress(bytes(MAX_BYTES + 1)), b"RequestEntityTooLarge"),
+    ],
+    ids=["own service", "ministack", "cut", "not compressed", "bomb"],
+)
+async def test_compressed_operation_is_read_and_forwarded_as_plain_text(
+    target: str, body: bytes, answers: bytes
+) -> None:
+    sent = post("/", body, f"X-Amz-Target: {target}", "Content-Encoding: gzip")
+    async with Front().port() as port:
+        assert answers in await send_request(port, sent)
+
+
+async def test_compressed_object_and_invocation_stay_compressed() -> None:
+    body = gzip.compress(b"{}")
+    async with Front().port() as port:
+        for path in ("/bucket/key", "/endpoints/text/invocations"):
+            answer = await send_request(port, post(path, body, "Content-Encoding: gzip"))
+            assert b" gzip %d " % len(body) + body in answer
 
 
 async def test_changes_in_ministack_are_reported() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.connections import CHUNK_BYTES, Connection, Connections
 from local_sagemaker.hosting.instance import Instance, RunningServer
@@ -440,3 +441,9 @@ def test_model_error_has_the_message_of_sagemaker(
     error = model_error(status, body)
     assert error.message == f'Received {kind} from primary with message "{text}"'
     assert error.fields["OriginalStatusCode"] == status
+
+
+def test_target_model_of_a_single_model_has_an_error_code() -> None:
+    with pytest.raises(ApiError) as refused:
+        SingleModelContainer("one", "/invocations").acquire("m.tar.gz")
+    assert refused.value.fields == {"ErrorCode": "TARGET_MODEL_HEADER_NOT_SUPPORTED"}

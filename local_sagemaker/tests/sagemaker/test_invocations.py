@@ -1,6 +1,7 @@
 import asyncio
 import http.client
 import itertools
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -78,6 +79,9 @@ def test_invocations_are_reported_with_duration_and_result(
         with pytest.raises(client.exceptions.ModelError) as failed:
             client.invoke_endpoint(EndpointName="Text", Body=b"{}")
         assert failed.value.response["OriginalMessage"] == "no"
+        assert failed.value.response["LogStreamArn"] == (
+            "arn:aws:logs:us-east-1:000000000000:log-group:/aws/sagemaker/Endpoints/Text"
+        )
         assert failed.value.response["Error"]["Message"] == (
             'Received client error (400) from primary with message "no". See '
             "https://us-east-1.console.aws.amazon.com/cloudwatch/home?region=us-east-1"
@@ -92,6 +96,18 @@ def test_invocations_are_reported_with_duration_and_result(
         ("Text", "only", True),
     ]
     assert all(seconds > 0 for _, _, seconds, _ in messages)
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(404, "CLIENT_ERROR_FROM_MODEL"), (502, "INTERNAL_FAILURE_FROM_MODEL")]
+)
+async def test_error_code_says_which_kind_of_error_the_model_has(
+    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, status: int, code: str
+) -> None:
+    fail_invocations(monkeypatch, model_error(status, b"no"))
+    async with served(endpoint) as port:
+        _, answer = await asyncio.to_thread(request, port, b"{}", {})
+    assert json.loads(answer)["ErrorCode"] == code  # botocore's model has no such member
 
 
 def test_targets_reach_the_fleet(
@@ -341,3 +357,9 @@ def test_invalid_component_name_is_refused(
 ) -> None:
     hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
     assert component_error(client_for("sagemaker-runtime", components), **names).startswith(message)
+
+
+def test_missing_component_name_has_an_error_code(components: Invocations) -> None:
+    with pytest.raises(ApiError) as refused:
+        components._find_component(components._endpoints["Empty"], None)
+    assert refused.value.fields == {"ErrorCode": "INFERENCE_COMPONENT_NAME_MISSING"}
