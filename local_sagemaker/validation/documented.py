@@ -60,6 +60,10 @@ class TableFunctions(Functions):
         """Return the result for two numbers; null if one is missing."""
         return None if left is None or right is None else float(OPERATORS[sign](left, right))
 
+    @signature({"types": ["string"]})
+    def _func_arn_region(self, arn: str) -> str:
+        return (*arn.split(":"), "", "", "")[3]
+
     @signature(ANY)
     def _func_seconds(self, timestamp: Any) -> float:
         """Return a timestamp as the number of seconds since 1970."""

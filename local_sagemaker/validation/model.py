@@ -56,6 +56,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("float", "double"), (int, float)),
 }
 """Type of a shape -> types of its values; other shapes are texts."""
+_RECORDED_SETS = (
+    "INSUFFICIENT_DATA, ALARM, OK",
+    "PredictiveScaling, StepScaling, TargetTrackingScaling",
+)
+"""Enumerations in the order of AWS's messages, where it is not that of the model. Sources:
+tests/recorded/, SetAlarmState and PutScalingPolicy."""
 _TOKENS = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE"}
 
 
@@ -223,9 +229,14 @@ def _constraints(shape: Shape) -> dict[str, str]:
         "max": f"Member must have {size} less than or equal to {metadata.get('max')}",
         "min": f"Member must have {size} greater than or equal to {metadata.get('min')}",
         "pattern": f"Member must satisfy regular expression pattern: {metadata.get('pattern')}",
-        "enum": f"Member must satisfy enum value set: [{', '.join(metadata.get('enum', []))}]",
+        "enum": f"Member must satisfy enum value set: [{_enum_text(metadata.get('enum', []))}]",
     }
     return {name: message for name, message in messages.items() if name in metadata}
+
+
+def _enum_text(values: list[str]) -> str:
+    same = (text for text in _RECORDED_SETS if sorted(text.split(", ")) == sorted(values))
+    return next(same, ", ".join(values))
 
 
 def _violated(value: Any, shape: Shape) -> Iterator[str]:
