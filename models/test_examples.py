@@ -3,13 +3,17 @@
 import json
 import os
 import re
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import packages_distributions, requires, version
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model, single_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
@@ -117,8 +121,58 @@ def test_bert_script_calls_every_copy_twice() -> None:
     assert json == "boto3 as JSON: 768 numbers, as many as above"
 
 
+def _installed_names(command: str) -> Iterator[str]:
+    """Yield the distributions that a `%pip install` installs, with their dependencies."""
+    *options, last = shlex.split(command)
+    if "--requirement" in options:
+        assert "--no-deps" in options
+        yield from re.findall(r"^([\w.-]+)==", (ROOT / last).read_text(), re.MULTILINE)
+        return
+    requirement = Requirement(last)
+    assert requirement.specifier.contains(version(requirement.name)), f"{last} is not locked"
+    yield from _with_dependencies(requirement)
+
+
+def _with_dependencies(requirement: Requirement) -> Iterator[str]:
+    yield requirement.name
+    for needed in map(Requirement, requires(requirement.name) or ()):
+        extras = requirement.extras or {""}
+        if not needed.marker or any(needed.marker.evaluate({"extra": name}) for name in extras):
+            yield from _with_dependencies(needed)
+
+
+def _hiding_code(installed: Iterable[str]) -> str:
+    """Return a sitecustomize.py for which only these distributions are installed."""
+    names = {*map(canonicalize_name, installed), "triton-sagemaker"}
+    hidden = {
+        package
+        for package, distributions in packages_distributions().items()
+        if names.isdisjoint(map(canonicalize_name, distributions))
+    }
+    assert {"aws_cdk", "pytest"} <= hidden
+    return HIDING.replace("HIDDEN", repr(hidden))
+
+
+HIDING = """
+import sys
+from importlib.machinery import PathFinder
+
+
+class Finder(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.partition(".")[0] in HIDDEN:
+            return None
+        return super().find_spec(name, path, target)
+
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
+"""
+
+
 @pytest.mark.usefixtures("_local_sagemaker")
-def test_notebook_ends_with_an_answer() -> None:
+def test_notebook_ends_with_an_answer(tmp_path: Path) -> None:
+    """Run the cells with no packages but those that they install."""
     trust = {
         "Effect": "Allow",
         "Principal": {"Service": "sagemaker.amazonaws.com"},
@@ -133,13 +187,18 @@ def test_notebook_ends_with_an_answer() -> None:
     before = {model["ModelName"] for model in sagemaker.list_models()["Models"]}
     notebook = json.loads((ROOT / "docs" / "examples" / "pytorch_module.ipynb").read_text())
     cells = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    lines = [line.rstrip("\n") for cell in cells for line in cell]
+    installs = [line for line in lines if line.startswith("%pip install ")]
+    installed = [name for line in installs for name in _installed_names(line)]
+    (tmp_path / "sitecustomize.py").write_text(_hiding_code(installed))
     process = run_program(
         sys.executable,
         "-c",
-        "\n".join("".join(cell) for cell in cells),
+        "\n".join(line for line in lines if line not in installs),
         cwd=ROOT / "docs" / "examples",
         env={
             **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.getenv("PYTHONPATH")])),
             "AWS_DEFAULT_REGION": region,  # CreateBucket needs a location outside of us-east-1
             "SAGEMAKER_ROLE": role["Role"]["Arn"],
         },
