@@ -35,6 +35,23 @@ def read_capacity(hosting: "HostingOperations", key: TargetKey) -> ScaledCapacit
     return ScaledCapacity(int(desired), status, description.get("FailureReason", ""))
 
 
+def check_scalable(hosting: "HostingOperations", key: TargetKey) -> None:
+    """Raise `ApiError` for a variant of burstable instances, such as ml.t2.medium.
+
+    Source: developer guide, endpoint-auto-scaling-prerequisites; the message was recorded in 2026.
+    """
+    if not (key.endpoint and key.variant):
+        return
+    for variant in hosting.endpoints_by_name[key.endpoint].plan.config["ProductionVariants"]:
+        instance_type = variant.get("InstanceType", "")
+        if variant["VariantName"] == key.variant and instance_type.startswith("ml.t2."):
+            raise invalid(
+                f"You cannot register a variant with {instance_type} instance type as a scalable "
+                "target. This is because the burstable performance of these instances can lead to "
+                "unpredictable behavior with Auto Scaling."
+            )
+
+
 def set_capacity(hosting: "HostingOperations", key: TargetKey, desired: int) -> None:
     """Set the desired capacity of a target. Raise `ApiError`."""
     if key.component:

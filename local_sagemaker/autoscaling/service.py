@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, alarms_member
-from local_sagemaker.autoscaling.scaled_capacity import read_capacity
+from local_sagemaker.autoscaling.scaled_capacity import check_scalable, read_capacity
 from local_sagemaker.autoscaling.scaler import Scaler
 from local_sagemaker.autoscaling.schedules import Schedule, parse
 from local_sagemaker.autoscaling.targets import (
@@ -108,6 +108,7 @@ class AutoScaling:
             record["SuspendedState"] = {**SUSPENDED, **record["SuspendedState"]}
             _check_limits(record)
             read_capacity(self._hosting, key)  # raises if the resource does not exist
+            check_scalable(self._hosting, key)
             if registered and "Tags" in request:
                 raise invalid(
                     "The scalable target that you tried to tag already exists. To update tags on "

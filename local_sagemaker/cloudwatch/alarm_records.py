@@ -1,8 +1,8 @@
-"""Corrections of ministack's DescribeAlarms and DescribeAlarmHistory.
+"""Corrections of ministack's DescribeAlarms, DescribeAlarmHistory and ListTagsForResource.
 
-Unlike ministack, AWS omits optional members that were not set and returns
-StateTransitionedTimestamp. AWS's history has the reason of the old state and the data of the new
-state, and no item for the creation of an alarm. Source:
+Unlike ministack, AWS returns no tags for an alarm that does not exist, omits optional members that
+were not set, and returns StateTransitionedTimestamp. AWS's history has the reason of the old state
+and the data of the new state, and no item for the creation of an alarm. Source:
 localstack/localstack, tests/aws/services/cloudwatch/test_cloudwatch.snapshot.json. This module
 patches private names of the pinned version.
 """
@@ -24,6 +24,7 @@ OPTIONAL_MEMBERS = (
 def patch(cloudwatch: Any) -> None:
     """Patch ministack's module `cloudwatch`."""
     put, set_state = cloudwatch._put_metric_alarm, cloudwatch._set_alarm_state
+    list_existing_tags = cloudwatch._list_tags_for_resource
 
     def put_alarm(params: Record, body: Record, is_cbor: bool, is_json: bool = False) -> Any:
         name = body.get("AlarmName") or cloudwatch._p(params, "AlarmName")
@@ -55,7 +56,17 @@ def patch(cloudwatch: Any) -> None:
             _complete_history(cloudwatch._history_entries(), alarm, old_state)
         return response
 
+    def list_tags(params: Record, body: Record, is_cbor: bool, is_json: bool = False) -> Any:
+        response = list_existing_tags(params, body, is_cbor, is_json)
+        if response[0] != 404:
+            return response
+        if is_cbor or is_json:
+            return (cloudwatch._cbor_ok if is_cbor else cloudwatch._json_ok)({"Tags": []})
+        result = "<ListTagsForResourceResult><Tags/></ListTagsForResourceResult>"
+        return cloudwatch._xml(200, "ListTagsForResourceResponse", result)
+
     cloudwatch._put_metric_alarm, cloudwatch._set_alarm_state = put_alarm, set_alarm_state
+    cloudwatch._list_tags_for_resource = list_tags
 
 
 def _complete_history(history: list[Record], alarm: Record, old_state: Record) -> None:

@@ -72,6 +72,7 @@ class Projects:
                 message = f"Project already exists: {arn(name)}"
                 raise ApiError("ResourceAlreadyExistsException", message)
             members = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
+            members["projectVisibility"] = "PRIVATE"
             return self._store({**request, **members, "lastModified": now})
 
     def update_project(self, request: Record) -> Record:

@@ -42,7 +42,8 @@ class Ministack:
                     "headers": headers,
                 }
                 response_started = True
-                if not response.ok and service in error_texts():
+                is_text = response.content_type != "application/cbor"  # which has lengths
+                if not response.ok and is_text and service in error_texts():
                     body = correct_texts(service, await response.read())
                     start["headers"] = [
                         *(item for item in headers if item[0].lower() != b"content-length"),

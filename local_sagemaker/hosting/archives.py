@@ -56,6 +56,10 @@ class S3Prefix:
         return cls(bucket, key)
 
 
+class NotDownloadedError(ApiError):
+    """An archive could not be downloaded; the message is that of a multi-model endpoint."""
+
+
 class TooLargeError(Exception):
     """An archive is too large for the volume; its unpacked size is at least `size` bytes."""
 
@@ -98,7 +102,7 @@ def fetch(
         if previous:  # the object is not modified, or S3 failed
             return previous
         reason = error.response["Error"]["Message"] if isinstance(error, ClientError) else error
-        raise ApiError(
+        raise NotDownloadedError(
             "ValidationError",
             f"Failed to download model data (bucket: {bucket}, key: {key}). Please ensure that "
             f"there is an object located at the URL and that the role passed to CreateModel has "

@@ -200,6 +200,15 @@ def _create_single_model_server(
             seconds=seconds,
         )
         packages.install_for_stand_ins(repository, host.backends)
+    except archives.NotDownloadedError:
+        # Source: aws-controllers-k8s/sagemaker-controller,
+        # pkg/resource/endpoint/testdata/sdkapi/describe/failed_after_create.json.
+        raise LocalSageMakerError(
+            'Failed to download model data for container "container_1" from URL: '
+            f'"{definition["ModelDataUrl"]}". Please ensure that there is an object located at '
+            "the URL and that the role passed to CreateModel has permissions to download the "
+            "object."
+        ) from None
     except ApiError as error:
         raise LocalSageMakerError(error.message) from None
     path_in_sandbox = sandbox.path_in_sandbox(

@@ -169,7 +169,9 @@ class Endpoint:
         self.new_plan = plan
         summary = {
             "EndpointConfigName": plan.config["EndpointConfigName"],
-            "ProductionVariants": pending,
+            "ProductionVariants": variants.with_current_counts(
+                pending, dict.fromkeys(variants.desired_counts(pending), 0)
+            ),
             "StartTime": time.time(),
         }
         self.set_members(PendingDeploymentSummary=summary, FailureReason=None, **changes)

@@ -23,9 +23,10 @@ DEFAULT_METRICS_CONFIG = {
 monitoring-detailed-observability-getting-started). The settings have no effect."""
 
 DEFAULT_CONTAINER = {"Environment": {}, "Mode": "SingleModel"}
-DEFAULT_MODEL = {"EnableNetworkIsolation": False}
-"""Defaults in DescribeModel. Source: cloud-custodian/cloud-custodian, tests/data/placebo,
-test_sagemaker_model."""
+DEFAULT_ISOLATION = {"EnableNetworkIsolation": False}
+"""Default in DescribeModel and DescribeEndpointConfig. Sources: cloud-custodian/cloud-custodian,
+tests/data/placebo, test_sagemaker_model; aws-controllers-k8s/sagemaker-controller,
+pkg/resource/endpoint_config/testdata/sdkapi/describe/success_describe.json."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Registry:
         name = request["ModelName"]
         check_model(request, self._s3, is_assumable=self._assumable)
         container = {**DEFAULT_CONTAINER, **request["PrimaryContainer"]}
-        request = {**DEFAULT_MODEL, **request, "PrimaryContainer": container}
+        request = {**DEFAULT_ISOLATION, **request, "PrimaryContainer": container}
         with self._lock:
             MODEL.check_name_is_free(self._models, name)
             self._models[name] = self._new_description(MODEL, request)
@@ -87,7 +88,8 @@ class Registry:
         metrics_config = {**DEFAULT_METRICS_CONFIG, **request.get("MetricsConfig", {})}
         # An unset weight is 1.0 (API reference, ProductionVariant).
         variants = [{"InitialVariantWeight": 1.0, **each} for each in request["ProductionVariants"]]
-        request = {**request, "ProductionVariants": variants, "MetricsConfig": metrics_config}
+        request = {**DEFAULT_ISOLATION, **request, "ProductionVariants": variants}
+        request["MetricsConfig"] = metrics_config
         with self._lock:
             ENDPOINT_CONFIG.check_name_is_free(self._configs, name)
             check_pools(request, self._models_of(request))

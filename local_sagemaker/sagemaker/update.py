@@ -84,7 +84,6 @@ class Update:
                 self._new_fleet.scale(counts)
                 self._endpoint.set_pending_counts(counts)
             return
-        self._endpoint.set_pending_counts(dict.fromkeys(counts, 0))
         config, models = self._plan.config, self._plan.models
         self._new_fleet.start(self._context.host, self._endpoint.name, config, models, counts)
         self._endpoint.set_pending_counts(counts)

@@ -1,5 +1,6 @@
 """The fake endpoint `text` with the variant `only`, fake alarms and a fake clock."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -78,6 +79,9 @@ class Variants:
         self.desired_counts: list[int] = []
         self.error: ApiError | None = None
         self.deleted = False
+        config = {"ProductionVariants": [{"VariantName": "only", "InstanceType": "ml.m5.large"}]}
+        plan = SimpleNamespace(config=config)
+        self.endpoints_by_name = {"text": SimpleNamespace(plan=plan)}
 
     def describe_endpoint(self, request: Record) -> Record:
         if self.deleted or request["EndpointName"] != "text":

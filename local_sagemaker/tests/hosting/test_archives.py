@@ -3,6 +3,7 @@ import io
 import os
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from isal import isal_zlib
 from urllib3.exceptions import ProtocolError
 
-from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting import archives
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.hosting import archives, launch
+from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.tests.support.tiny_models import tar_gz
 
 ENSEMBLE = {"minilm/config.pbtxt": b'platform: "ensemble"', "encoder/1/model.onnx": bytes(3000)}
@@ -48,6 +50,22 @@ def test_missing_object_has_the_message_of_sagemaker(s3: Any, tmp_path: Path) ->
         "permissions to download it: No such key."
     )
     assert not (tmp_path / "model").exists()
+
+
+def test_missing_object_of_a_single_model_has_the_message_of_sagemaker(
+    s3: Any, tmp_path: Path
+) -> None:
+    host: Any = SimpleNamespace(s3=s3)
+    definition = {"ModelDataUrl": "s3://models/m.tar.gz"}
+    with pytest.raises(LocalSageMakerError) as failed:
+        launch._create_single_model_server(
+            host, "one", tmp_path, definition, Capacity(memory=1, disk=1), seconds=1
+        )
+    assert str(failed.value) == (
+        'Failed to download model data for container "container_1" from URL: '
+        '"s3://models/m.tar.gz". Please ensure that there is an object located at the URL and that '
+        "the role passed to CreateModel has permissions to download the object."
+    )
 
 
 GOOD = tar_gz({"model/1/model.pt": os.urandom(40_000)})

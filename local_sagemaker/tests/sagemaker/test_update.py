@@ -166,6 +166,15 @@ def test_rolling_update_replaces_batches(
     assert variant["CurrentInstanceCount"] == 4
 
 
+def test_no_new_instance_is_described_before_the_start(
+    endpoint: EndpointOperations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "_in_background", lambda *_: None)
+    endpoint.update_endpoint({**TEXT, "EndpointConfigName": "new"})
+    (pending,) = describe(endpoint)["PendingDeploymentSummary"]["ProductionVariants"]
+    assert (pending["CurrentInstanceCount"], pending["DesiredInstanceCount"]) == (0, 4)
+
+
 # Rollback
 
 
