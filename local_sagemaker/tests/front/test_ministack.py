@@ -138,6 +138,21 @@ async def test_hop_by_hop_headers_are_removed() -> None:
     assert emulator.requests == [("GET / HTTP/1.1", ["host: localhost"])]
 
 
+async def test_texts_of_an_error_in_cbor_are_unchanged() -> None:
+    text = b"Unknown action: PutAnomalyDetector"  # has another length in AWS's words
+    async with front() as (emulator, port), client(port) as (reader, writer):
+        emulator.sent = (
+            b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/cbor\r\n"
+            b"Content-Length: %d\r\n\r\n" % len(text) + text
+        )
+        writer.write(
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
+            b"Authorization: Credential=a/20260101/us-east-1/monitoring/aws4_request\r\n\r\n"
+        )
+        await read_head(reader)
+        assert await reader.readexactly(len(text)) == text
+
+
 async def test_bodies_are_streamed() -> None:
     async with front() as (emulator, port), client(port) as (reader, writer):
 
