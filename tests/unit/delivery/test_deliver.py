@@ -1,5 +1,6 @@
 """Tests of the steps of a delivery."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,6 +61,19 @@ def test_release_that_cannot_be_delivered(
 ) -> None:
     with pytest.raises((NotDelivered, NotSynthesised), match=reason):
         deliver.deliver(release, stage, from_stage=None)
+
+
+def test_delivery_in_progress_is_not_called_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The live delivery is the running one, which serves nothing yet: no rollback is advised."""
+    tree = Mock(**{"stage.return_value.region": "us-east-1"})
+    opened = nullcontext(SimpleNamespace(tree=tree))
+    running = Mock(**{"refuse_in_progress.side_effect": NotDelivered("is in progress")})
+    running.deliveries().live.return_value = Mock(release="b" * 64, commit="b" * 40)
+    monkeypatch.setattr(deliver, "open_assembly", lambda *_: opened)
+    monkeypatch.setattr(deliver.golden, "check_golden_files", lambda _: None)
+    monkeypatch.setattr(deliver, "stage_history", lambda *_: running)
+    with pytest.raises(NotDelivered, match="is in progress"):
+        deliver.deliver(ReleaseArtefact(Path(), {}, commit="c" * 40), "prod", from_stage=None)
 
 
 @pytest.mark.parametrize("title", [title for title in INVALID_ASSEMBLIES if "link" not in title])
