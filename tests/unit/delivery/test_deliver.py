@@ -70,7 +70,7 @@ def test_delivery_in_progress_is_not_called_live(monkeypatch: pytest.MonkeyPatch
     running = Mock(**{"refuse_in_progress.side_effect": NotDelivered("is in progress")})
     running.deliveries().live.return_value = Mock(release="b" * 64, commit="b" * 40)
     monkeypatch.setattr(deliver, "open_assembly", lambda *_: opened)
-    monkeypatch.setattr(deliver.golden, "check_golden_files", lambda _: None)
+    monkeypatch.setattr("plan.golden.check_golden_files", lambda _: None)
     monkeypatch.setattr(deliver, "stage_history", lambda *_: running)
     with pytest.raises(NotDelivered, match="is in progress"):
         deliver.deliver(ReleaseArtefact(Path(), {}, commit="c" * 40), "prod", from_stage=None)
@@ -102,18 +102,23 @@ def test_stack_of_another_stage_is_not_deployed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["deploy", "verify"])
-def test_missing_capacity_is_reported_with_the_fix(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        ("InsufficientInstanceCapacity", "AWS has .*"),
+        ("did not pass the ping health check.", ".* not within startup_timeout_minutes: .*"),
+    ],
+)
+def test_failed_start_is_reported_with_the_fix(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str, reason: str, advice: str
 ) -> None:
     for name in ("build_missing_archives", "deploy", "_save", "verify"):
         monkeypatch.setattr(deliver, name, lambda *_: None)
 
-    monkeypatch.setattr(
-        deliver, step, Mock(side_effect=FaultyDeployment("InsufficientInstanceCapacity"))
-    )
+    monkeypatch.setattr(deliver, step, Mock(side_effect=FaultyDeployment(reason)))
     deployment: Any = SimpleNamespace(
         assembly=SimpleNamespace(stage="prod", tree=SimpleNamespace(models=tmp_path))
     )
     history: Any = FakeHistory()
-    with pytest.raises(FaultyDeployment, match=r"AWS has .*\n  .*tritonsm report prod$"):
+    with pytest.raises(FaultyDeployment, match=rf"\n  {advice}\n  .*tritonsm report prod$"):
         deliver._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))
