@@ -110,7 +110,13 @@ def _endpoint_differences(
                 yield LiveDifference(endpoint.name, text, command)
     entries = deployed_entries(session, template)
     for entry in differences(session, stage, {short_name: entries}):
-        yield LiveDifference(entry.model, entry.text.partition(": ")[2], entry.command)
+        text = entry.text.partition(": ")[2]
+        if entry.deployed and entry.has_other_version:
+            text += (
+                f". To keep it, deliver a release with it, such as by make rollback STAGE={stage}"
+            )
+            text += f" or a revert. To serve the delivered {entry.deployed['version']} again:"
+        yield LiveDifference(entry.model, text, entry.command)
     if archives and endpoint:
         for subject, text in _missing_archives(archives, endpoint, entries):
             yield LiveDifference(f"{short_name}/{subject}", text, redelivery(stage))
