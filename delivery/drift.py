@@ -24,8 +24,8 @@ from botocore.exceptions import ClientError
 from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
 from delivery.catalog import Entries, deployed_entries, differences
 from delivery.errors import Unfinished
+from delivery.state import GONE_RUNBOOK, endpoint_fault, incomplete_stacks
 from delivery.state import MISSING as MISSING_STACK
-from delivery.state import endpoint_fault, incomplete_stacks
 from delivery.store import redelivery
 from plan import stage_record
 from plan.archives import ArchiveBucket, ArchiveReplaced
@@ -107,15 +107,15 @@ def _endpoint_differences(
             if fault := endpoint_fault(*clients, endpoint, template, deadline=0):
                 text = fault.text.removeprefix(f"{endpoint.name} ")
                 command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"
+                if fault.must_be_recreated:
+                    text, command = text.removesuffix(f". See {GONE_RUNBOOK}"), GONE_RUNBOOK
                 yield LiveDifference(endpoint.name, text, command)
     entries = deployed_entries(session, template)
     for entry in differences(session, stage, {short_name: entries}):
         text = entry.text.partition(": ")[2]
         if entry.deployed and entry.has_other_version:
-            text += (
-                f". To keep it, deliver a release with it, such as by make rollback STAGE={stage}"
-            )
-            text += f" or a revert. To serve the delivered {entry.deployed['version']} again:"
+            text += f". To keep it, deliver a release with it: make rollback STAGE={stage}, or a "
+            text += f"revert. To serve the delivered {entry.deployed['version']} again:"
         yield LiveDifference(entry.model, text, entry.command)
     if archives and endpoint:
         for subject, text in _missing_archives(archives, endpoint, entries):

@@ -12,7 +12,6 @@ from delivery.catalog import CatalogDifference, _restore_repairable, differences
 from delivery.errors import ChangedByHand
 from delivery.store import redelivery
 from plan.catalog import Catalog
-from plan.document import EndpointSettings
 from tests.catalog_items import current, delete_entry, memory_catalog, write_entry
 from tests.unit.model_build.fakes import FakeSts
 
@@ -56,12 +55,10 @@ def test_model_that_was_rolled_back_may_stay_rolled_back(
     write_entry(catalog, entry("good"))
     write_entry(catalog, entry("bad"))
     write_entry(catalog, entry("good"))
-    endpoint = Mock(EndpointSettings, **{"of_template.return_value": None})
-    monkeypatch.setattr(drift, "EndpointSettings", endpoint)
     monkeypatch.setattr(drift, "deployed_entries", lambda *_: {"minilm": entry("bad")})
     session = cast(boto3.Session, SimpleNamespace(client=lambda _: catalog.dynamodb))
     (difference,) = drift._endpoint_differences(session, "prod", "prod-text", {}, None)
-    assert "To keep it, deliver a release with it, such as by make rollback" in difference.text
+    assert "To keep it, deliver a release with it: make rollback STAGE=prod, or" in difference.text
     assert difference.text.endswith("To serve the delivered bad again:")
     assert difference.command == "tritonsm rollback prod text minilm --to bad"
 
