@@ -158,10 +158,13 @@ def _manual_changes(
     ids = physical_ids(client(session, "cloudformation"), stack)
     logs, iam = client(session, "logs"), client(session, "iam")
     s3, kms = client(session, "s3"), client(session, "kms")
-    for name, _ in resources(template, "AWS::Logs::LogGroup"):
+    for name, group in resources(template, "AWS::Logs::LogGroup"):
         groups = logs.describe_log_groups(logGroupNamePrefix=ids[name])["logGroups"]
-        if ids[name] not in {group["logGroupName"] for group in groups}:
-            command = f"aws logs create-log-group --log-group-name {ids[name]}"
+        if ids[name] not in {each["logGroupName"] for each in groups}:
+            option = f"--log-group-name {ids[name]}"
+            command = f"aws logs create-log-group {option}"
+            if days := group.get("RetentionInDays"):
+                command += f" && aws logs put-retention-policy {option} --retention-in-days {days}"
             yield LiveDifference(ids[name], "the log group was deleted", command)
     for _, policy in resources(template, "AWS::IAM::Policy"):
         document, policy_name = policy["PolicyDocument"], policy["PolicyName"]
