@@ -78,6 +78,11 @@ class CatalogDifference:
         )
 
     @property
+    def has_other_version(self) -> bool:
+        """Whether clients use a version that `tritonsm rollback` or `publish` made current."""
+        return self.deployed is not None and not self.is_repairable and not self.is_published_copy
+
+    @property
     def text(self) -> str:
         """The difference as a sentence, with the time and caller of the last change."""
         if self.revision is None:

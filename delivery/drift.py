@@ -24,8 +24,8 @@ from botocore.exceptions import ClientError
 from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
 from delivery.catalog import Entries, deployed_entries, differences
 from delivery.errors import Unfinished
+from delivery.state import GONE_RUNBOOK, endpoint_fault, incomplete_stacks
 from delivery.state import MISSING as MISSING_STACK
-from delivery.state import endpoint_fault, incomplete_stacks
 from delivery.store import redelivery
 from plan import stage_record
 from plan.archives import ArchiveBucket, ArchiveReplaced
@@ -107,10 +107,16 @@ def _endpoint_differences(
             if fault := endpoint_fault(*clients, endpoint, template, deadline=0):
                 text = fault.text.removeprefix(f"{endpoint.name} ")
                 command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"
+                if fault.must_be_recreated:
+                    text, command = text.removesuffix(f". See {GONE_RUNBOOK}"), GONE_RUNBOOK
                 yield LiveDifference(endpoint.name, text, command)
     entries = deployed_entries(session, template)
     for entry in differences(session, stage, {short_name: entries}):
-        yield LiveDifference(entry.model, entry.text.partition(": ")[2], entry.command)
+        text = entry.text.partition(": ")[2]
+        if entry.deployed and entry.has_other_version:
+            text += f". To keep it, deliver a release with it: make rollback STAGE={stage}, or a "
+            text += f"revert. To serve the delivered {entry.deployed['version']} again:"
+        yield LiveDifference(entry.model, text, entry.command)
     if archives and endpoint:
         for subject, text in _missing_archives(archives, endpoint, entries):
             yield LiveDifference(f"{short_name}/{subject}", text, redelivery(stage))
@@ -152,10 +158,13 @@ def _manual_changes(
     ids = physical_ids(client(session, "cloudformation"), stack)
     logs, iam = client(session, "logs"), client(session, "iam")
     s3, kms = client(session, "s3"), client(session, "kms")
-    for name, _ in resources(template, "AWS::Logs::LogGroup"):
+    for name, group in resources(template, "AWS::Logs::LogGroup"):
         groups = logs.describe_log_groups(logGroupNamePrefix=ids[name])["logGroups"]
-        if ids[name] not in {group["logGroupName"] for group in groups}:
-            command = f"aws logs create-log-group --log-group-name {ids[name]}"
+        if ids[name] not in {each["logGroupName"] for each in groups}:
+            option = f"--log-group-name {ids[name]}"
+            command = f"aws logs create-log-group {option}"
+            if days := group.get("RetentionInDays"):
+                command += f" && aws logs put-retention-policy {option} --retention-in-days {days}"
             yield LiveDifference(ids[name], "the log group was deleted", command)
     for _, policy in resources(template, "AWS::IAM::Policy"):
         document, policy_name = policy["PolicyDocument"], policy["PolicyName"]

@@ -6,7 +6,7 @@ CloudWatch dashboard of each endpoint.
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -32,8 +32,23 @@ def run(options: argparse.Namespace) -> int:
     console, tree = printable.console(), Checkout(Path.cwd())
     region = tree.stage(options.stage).region if options.stage else None
     report = read_report(boto3.Session(region_name=region), options.stage, tree.stages())
+    if options.local:
+        differences = [
+            replace(difference, command=_local_command(difference.command))
+            for difference in report.differences
+        ]
+        report = replace(report, differences=differences)
     if options.json:
         print(json.dumps(asdict(report), indent=2, default=datetime.isoformat))
     else:
         console.print(tables(report), crop=False)
     return 0
+
+
+def _local_command(command: str) -> str:
+    """Return a difference's command as one for the local SageMaker; sections of docs stay."""
+    if command.startswith("docs/"):
+        return command
+    if command.startswith("tritonsm "):
+        return " && ".join(f"{part} --local" for part in command.split(" && "))
+    return f'eval "$(tritonsm env)" && {command}'

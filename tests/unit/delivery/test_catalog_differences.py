@@ -7,6 +7,7 @@ from unittest.mock import Mock
 import boto3
 import pytest
 
+from delivery import drift
 from delivery.catalog import CatalogDifference, _restore_repairable, differences
 from delivery.errors import ChangedByHand
 from delivery.store import redelivery
@@ -45,6 +46,21 @@ def test_published_copy_is_not_repairable(catalog: Catalog) -> None:
     assert not difference.is_repairable  # before a deploy the builder's archive may be missing
     assert difference.command == redelivery("prod")
     assert "in another archive, published/a.tar.gz, since" in difference.text
+
+
+def test_model_that_was_rolled_back_may_stay_rolled_back(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The delivered version may be the faulty one."""
+    write_entry(catalog, entry("good"))
+    write_entry(catalog, entry("bad"))
+    write_entry(catalog, entry("good"))
+    monkeypatch.setattr(drift, "deployed_entries", lambda *_: {"minilm": entry("bad")})
+    session = cast(boto3.Session, SimpleNamespace(client=lambda _: catalog.dynamodb))
+    (difference,) = drift._endpoint_differences(session, "prod", "prod-text", {}, None)
+    assert "To keep it, deliver a release with it: make rollback STAGE=prod, or" in difference.text
+    assert difference.text.endswith("To serve the delivered bad again:")
+    assert difference.command == "tritonsm rollback prod text minilm --to bad"
 
 
 def test_missing_entry_is_restored_without_overwriting(catalog: Catalog) -> None:

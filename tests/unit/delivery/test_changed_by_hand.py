@@ -27,7 +27,7 @@ TEMPLATE = {
                 "Roles": [{"Ref": "Role"}],
             },
         },
-        "Log": {"Type": "AWS::Logs::LogGroup"},
+        "Log": {"Type": "AWS::Logs::LogGroup", "Properties": {"RetentionInDays": 30}},
     }
 }
 
@@ -93,6 +93,16 @@ def test_missing_permission_is_named(aws: Aws) -> None:
     aws.answers["iam.GetRolePolicy"] = denied("iam:GetRolePolicy")
     text = "not all log groups, policies and alarms are compared: no permission (iam:GetRolePolicy)"
     assert changes(aws) == [LiveDifference("prod-text", text, 'docs/security.md, "Permissions"')]
+
+
+def test_commands_for_a_deleted_log_group_keep_its_retention(aws: Aws) -> None:
+    """CloudWatch Logs keeps the events of a new group forever."""
+    aws.answers["logs.DescribeLogGroups"] = {"logGroups": []}
+    (change,) = changes(aws)
+    assert change.command == (
+        "aws logs create-log-group --log-group-name /log && "
+        "aws logs put-retention-policy --log-group-name /log --retention-in-days 30"
+    )
 
 
 def test_deleted_alarms_are_named_with_the_commands_that_create_them(aws: Aws) -> None:

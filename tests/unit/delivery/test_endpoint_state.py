@@ -1,14 +1,16 @@
 """Tests of the state of an endpoint, with fake clients."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from delivery import steps
+from delivery import drift, steps
 from delivery.errors import NO_CAPACITY, Unfinished
-from delivery.state import EndpointFault, endpoint_fault, wait_for_endpoints
+from delivery.state import GONE_RUNBOOK, EndpointFault, endpoint_fault, wait_for_endpoints
+from plan.document import ENDPOINT_KEY
 from tests.unit.plan.plans import make_endpoint
 
 ENDPOINT = make_endpoint().settings
@@ -116,3 +118,15 @@ def test_failed_or_deleted_endpoint_must_be_recreated(
     assert fault
     assert fault.must_be_recreated
     assert text in fault.text
+
+
+def test_status_of_a_deleted_endpoint_names_the_section_that_recreates_it(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its description cannot be read."""
+    monkeypatch.setattr(drift, "differences", lambda *_: [])
+    session: Any = SimpleNamespace(client=lambda _: aws)
+    template = {**TEMPLATE, "Metadata": {ENDPOINT_KEY: ENDPOINT.model_dump(mode="json")}}
+    (difference,) = drift._endpoint_differences(session, "prod", "prod-text", template, None)
+    assert difference.text == "does not exist: it was deleted"
+    assert difference.command == GONE_RUNBOOK

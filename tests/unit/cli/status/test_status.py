@@ -1,6 +1,7 @@
 """Tests of the command `tritonsm status` and its tables."""
 
 import argparse
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from cli import status
 from cli.status.report import Alarm, EndpointStatus, Report, VariantStatus
 from delivery.drift import LiveDifference
+from delivery.state import GONE_RUNBOOK
+from delivery.store import redelivery
 from tests.unit.test_repository import ROOT
 
 NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)
@@ -51,3 +54,29 @@ def test_all_problems_of_a_stage_are_printed(
     assert "critical: share of 5xx answers of dev-text" in output
     assert "dev-2: Crossed \\u001b[2J." in output
     assert "not shown: models: no permission" in output
+
+
+@pytest.mark.parametrize(
+    ("command", "local"),
+    [
+        (
+            redelivery("dev"),
+            "tritonsm release fetch dev --local && tritonsm deliver dev --release live.out --local",
+        ),
+        ("aws logs x && aws logs y", 'eval "$(tritonsm env)" && aws logs x && aws logs y'),
+        (GONE_RUNBOOK, GONE_RUNBOOK),
+    ],
+)
+def test_commands_of_a_local_stage_call_the_local_sagemaker(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    local: str,
+) -> None:
+    """Otherwise they would change the stage on AWS that has the same name."""
+    report = Report([], differences=[LiveDifference("dev-text", "was deleted", command)])
+    monkeypatch.setattr(status, "read_report", lambda *_: report)
+    monkeypatch.chdir(ROOT)
+    assert status.run(argparse.Namespace(stage="dev", local=True, json=True)) == 0
+    (difference,) = json.loads(capsys.readouterr().out)["differences"]
+    assert difference["command"] == local
