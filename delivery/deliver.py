@@ -55,9 +55,9 @@ def deliver(
         golden.check_golden_files(assembly.tree.models)
         session = _session(assembly.tree, stage)
         history = stage_history(session, stage)
+        live = history.refuse_in_progress(release.digest, take_over=take_over)
         if not allow_older:
-            refuse_older_release(release, stage, history.deliveries().live())
-        history.refuse_in_progress(release.digest, take_over=take_over)
+            refuse_older_release(release, stage, live)
         if from_stage is not None:
             with open_assembly(release, from_stage) as source_assembly:
                 source = _session(source_assembly.tree, from_stage)

@@ -13,6 +13,10 @@ NO_CAPACITY = "InsufficientInstanceCapacity"
 requested ML compute capacity due to InsufficientInstanceCapacity error. [...]"
 (aws/deep-learning-containers, tests of SageMaker endpoints)."""
 CAPACITY_RUNBOOK = "docs/runbook.md, AWS has no capacity"
+FAILED_START = "did not pass the ping health check"
+"""Part of an endpoint's FailureReason when a model cannot load, or not within its timeout
+(aws/sagemaker-python-sdk#787)."""
+START_RUNBOOK = 'docs/runbook.md, "An update was rolled back by CloudFormation"'
 EXPIRED_CODES = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
 """Error codes for expired credentials.
 
@@ -69,7 +73,13 @@ class Unfinished(DeliveryError):
     exit_code, label = 3, "unfinished"
     advice = (
         "\n  AWS finishes the operations in progress. Wait until no build runs in CodeBuild, then "
-        "run the same command again: it waits for stacks and endpoints, and continues"
+        "run the same command again: it waits for stacks and endpoints, and continues. Builds that "
+        "run:\n  for PROJECT in $(aws cloudformation describe-stack-resources --stack-name "
+        "{stage}-models --query \"StackResources[?ResourceType=='AWS::CodeBuild::Project']."
+        'PhysicalResourceId" --output text); do aws codebuild list-builds-for-project '
+        "--project-name $PROJECT --no-paginate --query ids --output text | xargs -r aws codebuild "
+        "batch-get-builds --query \"builds[?buildStatus=='IN_PROGRESS'].id\" --output text --ids; "
+        "done"
     )
 
 
@@ -113,6 +123,8 @@ def next_steps(message: str, stage: str) -> Iterator[str]:
     """Yield what to do after a deploy of a stage that failed with a message."""
     if NO_CAPACITY in message:
         yield f"AWS has no capacity for an instance type: {CAPACITY_RUNBOOK}"
+    if FAILED_START in message:
+        yield f"A model cannot load, or not within startup_timeout_minutes: {START_RUNBOOK}"
     yield f"For a bug report: tritonsm report {stage}"
 
 

@@ -32,7 +32,10 @@ def wait_while(
     while (last_status := status()) and time.monotonic() < deadline:
         if time.monotonic() - reported >= REPORT_SECONDS:
             reported = time.monotonic()
-            say(f"  waiting for {name}: {last_status}")
+            end = ""
+            if deadline < math.inf:
+                end = f"; at most {math.ceil((deadline - reported) / 60)} more minutes"
+            say(f"  waiting for {name}: {last_status}{end}")
         time.sleep(POLL_SECONDS)
     return last_status
 

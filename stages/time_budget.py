@@ -69,8 +69,8 @@ def time_budget(
         message = (
             f"an update takes up to {update} minutes, and its rollback as long; the limit is "
             f"{longest_update}, because a delivery's job ends after {JOB_MINUTES}: write a "
-            "shorter wait_seconds or timeouts, or a larger percent, and for a rolling update "
-            "fewer instances"
+            "shorter wait_seconds, download_timeout_minutes or startup_timeout_minutes, or a "
+            "larger percent, and for a rolling update fewer instances"
         )
         raise checked_yaml.LocatedErrors([(("endpoints", name, "update"), message)])
     rows["builds"] = build_minutes + BUILD_END_MINUTES

@@ -162,5 +162,5 @@ def _check_duration(times: UpdateTimes) -> str | None:
     return (
         f"up to {times.wait_count} waits of {times.wait} s, {times.start} s to start "
         f"instances{old_fleet}: {total} s in total, and SageMaker ends an update after "
-        f"{MAX_UPDATE_SECONDS} s: write a shorter wait, or a larger percent"
+        f"{MAX_UPDATE_SECONDS} s: write a shorter wait, shorter timeouts, or a larger percent"
     )

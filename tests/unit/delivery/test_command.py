@@ -1,5 +1,6 @@
 """Tests of the delivery commands: exit codes and messages."""
 
+import os
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -19,7 +20,7 @@ from delivery.verify import VerifiedStage
 from plan.archives import ArchiveReplaced
 from release.artefact import ReleaseArtefact
 from release.checkout import GitCheckout
-from tests.processes import run_main
+from tests.processes import output_of, run_main
 from tests.tritonsm import tritonsm
 from tests.unit.conftest import commit
 
@@ -109,3 +110,21 @@ def test_each_error_has_its_exit_code_and_message(
     monkeypatch.setattr(command, "deliver", Mock(side_effect=error))
     assert tritonsm(["deliver", "prod"]) == code
     assert capsys.readouterr().err.startswith(message)
+
+
+def test_advice_after_an_unfinished_delivery_lists_builds_that_run(tmp_path: Path) -> None:
+    """Of both projects of the stage; one that has never run is no argument of the last command."""
+    (tmp_path / "aws").write_text(
+        """#!/bin/sh
+        case "$*" in
+          "cloudformation describe-stack-resources --stack-name prod-models "*) echo A B;;
+          *"--project-name A "*) echo A:1 A:2;;
+          *"--project-name B "*) echo;;
+          "codebuild batch-get-builds "*"'IN_PROGRESS'"*" --ids A:1 A:2") echo A:2;;
+          *) echo "unexpected: $*";;
+        esac"""
+    )
+    (tmp_path / "aws").chmod(0o755)
+    listing = Unfinished.advice.format(stage="prod").splitlines()[-1]
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert output_of("bash", "-c", listing, env=environment) == "A:2\n"

@@ -1,5 +1,6 @@
 """Tests of the steps of a delivery."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -62,6 +63,19 @@ def test_release_that_cannot_be_delivered(
         deliver.deliver(release, stage, from_stage=None)
 
 
+def test_delivery_in_progress_is_not_called_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The live delivery is the running one, which serves nothing yet: no rollback is advised."""
+    tree = Mock(**{"stage.return_value.region": "us-east-1"})
+    opened = nullcontext(SimpleNamespace(tree=tree))
+    running = Mock(**{"refuse_in_progress.side_effect": NotDelivered("is in progress")})
+    running.deliveries().live.return_value = Mock(release="b" * 64, commit="b" * 40)
+    monkeypatch.setattr(deliver, "open_assembly", lambda *_: opened)
+    monkeypatch.setattr("plan.golden.check_golden_files", lambda _: None)
+    monkeypatch.setattr(deliver, "stage_history", lambda *_: running)
+    with pytest.raises(NotDelivered, match="is in progress"):
+        deliver.deliver(ReleaseArtefact(Path(), {}, commit="c" * 40), "prod", from_stage=None)
+
+
 @pytest.mark.parametrize("title", [title for title in INVALID_ASSEMBLIES if "link" not in title])
 def test_assembly_that_no_review_compares_is_not_deployed(tmp_path: Path, title: str) -> None:
     """A release whose digest is right may still have an asset that a program makes, and so on."""
@@ -88,18 +102,23 @@ def test_stack_of_another_stage_is_not_deployed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["deploy", "verify"])
-def test_missing_capacity_is_reported_with_the_fix(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        ("InsufficientInstanceCapacity", "AWS has .*"),
+        ("did not pass the ping health check.", ".* not within startup_timeout_minutes: .*"),
+    ],
+)
+def test_failed_start_is_reported_with_the_fix(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str, reason: str, advice: str
 ) -> None:
     for name in ("build_missing_archives", "deploy", "_save", "verify"):
         monkeypatch.setattr(deliver, name, lambda *_: None)
 
-    monkeypatch.setattr(
-        deliver, step, Mock(side_effect=FaultyDeployment("InsufficientInstanceCapacity"))
-    )
+    monkeypatch.setattr(deliver, step, Mock(side_effect=FaultyDeployment(reason)))
     deployment: Any = SimpleNamespace(
         assembly=SimpleNamespace(stage="prod", tree=SimpleNamespace(models=tmp_path))
     )
     history: Any = FakeHistory()
-    with pytest.raises(FaultyDeployment, match=r"AWS has .*\n  .*tritonsm report prod$"):
+    with pytest.raises(FaultyDeployment, match=rf"\n  {advice}\n  .*tritonsm report prod$"):
         deliver._build_and_deploy(deployment, history, ReleaseArtefact(Path(), {}))

@@ -17,7 +17,6 @@ import pytest
 
 from delivery import deliver as delivering
 from delivery.deploy import StageDeployment
-from plan.stage_record import Deliveries
 from release import checkout as checkouts
 from release.artefact import ReleaseArtefact
 from release.build import build_release
@@ -69,7 +68,6 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 
     history = SimpleNamespace(
         record=record,
-        deliveries=Deliveries,
         refuse_in_progress=lambda *_, **__: None,
         refuse_superseded=lambda _: None,
     )

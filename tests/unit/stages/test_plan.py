@@ -194,6 +194,16 @@ def test_time_budget_uses_max_count_of_schedules() -> None:
     assert budget.rows["update of its endpoint"] == 2 * 41
 
 
+def test_update_that_is_too_long_for_its_timeouts_names_them() -> None:
+    """Each key is in its range, and the update waits for nothing else."""
+    raised = problems(
+        hosting="single-model", download_timeout_minutes=60, startup_timeout_minutes=60
+    )
+    message = raised["endpoints", "text", "update"]
+    assert message.startswith("an update takes up to 145 minutes, ")
+    assert "shorter wait_seconds, download_timeout_minutes or startup_timeout_minutes" in message
+
+
 @pytest.mark.parametrize(
     ("instance_type", "engines"), [("ml.g5.xlarge", True), ("ml.m5.xlarge", False)]
 )
