@@ -196,8 +196,13 @@ def _deleted_alarms(
     for alarm, name in alarms.items():
         properties = template["Resources"][name]["Properties"]
         account = session.client("sts").get_caller_identity()["Account"]
+        values = {**ids, "AWS::AccountId": account}
+        match properties.get("AlarmName"):
+            # The physical id of a configuration has its name in lower case only.
+            case {"Fn::Join": ["", [str(prefix), {"Fn::GetAtt": [config, attribute]}]]}:
+                values[f"{config}.{attribute}"] = alarm.removeprefix(prefix)
         try:
-            known = _resolved(properties, {**ids, "AWS::AccountId": account})
+            known = _resolved(properties, values)
         except Unresolved:
             command = f"aws cloudformation get-template --stack-name {stack} "
             command += f"--query TemplateBody.Resources.{name}"

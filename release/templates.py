@@ -38,11 +38,13 @@ def references(value: Any) -> Iterator[str]:
 def resolve(value: Any, values: Mapping[str, str]) -> str:
     """Return a text with its intrinsic functions resolved. Raise `Unresolved`.
 
-    `values` is the name of a reference or an import -> its value.
+    `values` is the name of a reference or an import, or `resource.attribute` -> its value.
     """
     match value:
         case {"Ref": str(name)} | {"Fn::ImportValue": str(name)} if name in values:
             return values[name]
+        case {"Fn::GetAtt": [str(name), str(attribute)]} if f"{name}.{attribute}" in values:
+            return values[f"{name}.{attribute}"]
         case {"Fn::Join": [str(separator), list(parts)]}:
             return separator.join(resolve(part, values) for part in parts)
         case {"Fn::Sub": str(text)}:

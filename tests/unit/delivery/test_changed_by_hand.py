@@ -140,3 +140,25 @@ def test_deleted_alarms_are_named_with_the_commands_that_create_them(aws: Aws) -
         "Threshold": 0.1,
     }
     assert second.command.endswith("--stack-name prod-text --query TemplateBody.Resources.Alarm1")
+
+
+def test_deleted_rollback_alarm_is_created_for_its_configuration(aws: Aws) -> None:
+    """Its name ends with that of the configuration, which no other physical id spells as AWS."""
+    config = {"Fn::GetAtt": ["Config", "EndpointConfigName"]}
+    alarm = {
+        "AlarmName": {"Fn::Join": ["", ["prod-text-Errors-", config]]},
+        "Dimensions": [{"Name": "EndpointConfigName", "Value": config}],
+    }
+    arn, name = "arn:aws:sagemaker:us-east-1:1:endpoint-config/config-a1", "Config-A1"
+    ids = resources(Alarm=f"prod-text-Errors-{name}", Config=arn)
+    aws.answers = {
+        "cloudformation.ListStackResources": ids,
+        "sts.GetCallerIdentity": {"Account": "111122223333"},
+        "cloudwatch.DescribeAlarms": {"MetricAlarms": []},
+    }
+    stack = template({"Alarm": ("AWS::CloudWatch::Alarm", alarm)})
+    (change,) = manual_changes(aws.session, "prod-text", stack)
+    assert json.loads(shlex.split(change.command)[-1]) == {
+        "AlarmName": f"prod-text-Errors-{name}",
+        "Dimensions": [{"Name": "EndpointConfigName", "Value": name}],
+    }
