@@ -69,6 +69,10 @@ GUARDING = re.compile(
 MAX_STATEMENTS = {True: 500, False: 200}
 """Maximum characters of the changed statements of a file of `JUDGING` or a function, and others."""
 
+CDK_SETTINGS_WITHOUT_EFFECT = ("context", "progress", "versionReporting", "watch")
+"""Keys of cdk.json that change no deploy, or templates only; the others are options of each one
+(CDK developer guide, "Configuring the CDK CLI")."""
+
 MERGED_RULES = ("new_packages", UNOWNED_CODE)
 """Rules whose dangers are one danger for all files."""
 
@@ -324,7 +328,13 @@ def _changed_settings(file: ChangedFile) -> Iterator[tuple[str, str]]:
     with suppress(Unreadable, ValueError):
         before, after = (SETTINGS[name](side or b"{}") for side in (file.before, file.after))
         texts = [str(difference) for difference in value_differences(before, after)]
-        yield from (("", text) for text in texts or [ONLY_FORMATTED])
+        yield from ((_settings_rule(file.path, text), text) for text in texts or [ONLY_FORMATTED])
+
+
+def _settings_rule(path: str, text: str) -> str:
+    """Return the rule of a changed setting of the cdk CLI, such as `rollback: none -> false`."""
+    is_of_cli = path == "cdk.json" and not text.startswith(CDK_SETTINGS_WITHOUT_EFFECT)
+    return "changed_stack_settings" if is_of_cli and text != ONLY_FORMATTED else ""
 
 
 def _lost_owners(

@@ -285,3 +285,12 @@ def test_longer_inputs_than_an_engine_takes_are_a_danger() -> None:
     (danger,) = (danger for danger in dangers if danger.rule == "broken_clients")
     assert "max_length is 512, and the engine takes lengths up to 128" in danger.message
     assert compare_files(head, {**head, "models/a/b/labels.txt": b"x"}).dangers == ()
+
+
+def test_options_of_the_cdk_cli_are_those_of_each_deploy() -> None:
+    before = '{"app": "python3 app.py", "progress": "bar", "context": {"old": true}}'
+    head = before.replace('"bar"', '"events"').replace("true", "false")
+    assert review("cdk.json", before, head).dangers == ()
+    (danger,) = review("cdk.json", before, f'{before[:-1]}, "rollback": false}}').dangers
+    assert danger.rule == "changed_stack_settings"
+    assert "rollback: none -> false" in danger.message
