@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from aws_cdk import Duration, Size
@@ -84,10 +85,16 @@ class Variant:
     @property
     def startup_properties(self) -> dict[str, Any]:
         """The timeouts of download and start, as properties of CloudFormation."""
+        download, startup = (round(60 * minutes) for minutes in self.start_minutes)
         return {
-            "container_startup_health_check_timeout_in_seconds": self.startup_timeout.to_seconds(),
-            "model_data_download_timeout_in_seconds": self.download_timeout.to_seconds(),
+            "container_startup_health_check_timeout_in_seconds": startup,
+            "model_data_download_timeout_in_seconds": download,
         }
+
+    @property
+    def start_minutes(self) -> tuple[float, float]:
+        """The timeouts of download and start in minutes."""
+        return _minutes(self.download_timeout), _minutes(self.startup_timeout)
 
     def config_property(self, *, model_names: dict[str, str]) -> Cfn.ProductionVariantProperty:
         """Return the property of the EndpointConfig; `model_names` maps locations to Models.
@@ -152,7 +159,7 @@ class Variant:
             yield from check(variants.check_gpu_release, instance_type, self.container.release)
             yield from check(variants.check_volume_size, self._volume_gib, instance_type)
         yield from check(ranges.VOLUME_GB, self._volume_gib)
-        download, startup = _minutes(self.download_timeout), _minutes(self.startup_timeout)
+        download, startup = self.start_minutes
         yield from check(ranges.DOWNLOAD_MINUTES, download)
         yield from check(ranges.STARTUP_MINUTES, startup)
         if self.hosting.is_multi_model:
@@ -175,12 +182,10 @@ class Variant:
 
 def start_seconds(variants: Sequence[Variant]) -> int:
     """Return the maximum time until instances of all variants serve."""
-    starts = (
-        updates.start_seconds(_minutes(variant.download_timeout), _minutes(variant.startup_timeout))
-        for variant in variants
-    )
+    starts = (updates.start_seconds(*variant.start_minutes) for variant in variants)
     return max(starts, default=updates.START_SECONDS)
 
 
+@cache  # a call of jsii for each object, which the default timeouts share
 def _minutes(duration: Duration) -> float:
     return duration.to_minutes(integral=False)

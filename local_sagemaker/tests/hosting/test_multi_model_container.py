@@ -339,6 +339,7 @@ async def test_model_larger_than_the_memory_is_refused_with_507(make: Make, trit
         await invoke(container)
     assert (refused.value.code, refused.value.status) == ("ModelError", 424)
     assert refused.value.fields == {
+        "ErrorCode": "INTERNAL_FAILURE_FROM_MODEL",
         "OriginalStatusCode": 507,
         "OriginalMessage": "out of memory: 100 of 99 MiB are used",
     }

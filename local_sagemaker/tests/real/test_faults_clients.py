@@ -185,14 +185,11 @@ def test_interrupted_or_failed_start_leaves_no_process(
 def ministack(running: RunningSageMaker) -> int:
     """Return the process ID of the server's child process, or 0 before it has started."""
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
-    return next(
-        (
-            int(child)
-            for child in children
-            if b"local_sagemaker.emulator" in Path(f"/proc/{child}/cmdline").read_bytes()
-        ),
-        0,
-    )
+    for child in children:
+        with suppress(OSError):  # another child, which has just ended
+            if b"local_sagemaker.emulator" in Path(f"/proc/{child}/cmdline").read_bytes():
+                return int(child)
+    return 0
 
 
 def all_processes(aws: LocalSageMaker) -> list[int]:

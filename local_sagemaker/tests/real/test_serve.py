@@ -304,7 +304,7 @@ def test_stop_on_several_threads_ends_server_and_broker(start: Start) -> None:
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(lambda _: triton.stop(), range(4)))
         assert not any(map(runs, pids))
-        assert "descriptor" in (triton.failed_ping(1) or "")
+        assert "has exited" in (triton.failed_ping(1) or "")
 
 
 def test_invalid_response_is_a_connection_error(

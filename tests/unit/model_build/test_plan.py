@@ -66,7 +66,7 @@ def test_ensemble_is_decoupled_if_a_step_is(doubled: Path, model: str, is_decoup
 
 def test_environment_newer_than_the_release_is_refused() -> None:
     plan = plan_model(find_model(MODELS, "resnet50"))
-    pinned = r"models/resnet50/recipe\.yaml:16: resnet50/1/model\.pt: .*pins torch==2\.4\.1"
+    pinned = r"models/resnet50/recipe\.yaml:21: resnet50/1/model\.pt: .*pins torch==2\.4\.1"
     with pytest.raises(RepositoryInvalid, match=pinned):
         plan.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
     for name in ("resnet50-onnx", "resnet50-tensorrt"):
