@@ -22,7 +22,7 @@ from local_sagemaker.tests.support.tiny_models import pack_python, times
 
 ENDPOINT, VARIANT, BUCKET = "prod-text", "AllTraffic", "models"
 MODELS = ("minilm", "bert", "reranker", "clip")
-HELD_MIB, MEMORY_MIB = 60, 300
+HELD_MIB, MEMORY_MIB = 60, 350
 """Memory of a model without its process, and of an instance, which fits three models."""
 
 MAX_CONCURRENT_CALLS = 16
