@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from aws_cdk import Duration
@@ -53,8 +54,12 @@ class StepwiseUpdate(UpdatePolicy):
 
     def times(self, start: int) -> UpdateTimes:
         """Return the durations of an update of instances that start in up to `start` seconds."""
-        wait = int(self.wait.to_seconds())
+        wait = self._wait_seconds
         return UpdateTimes(strategy=self.strategy, start=start, percent=self.percent, wait=wait)
+
+    @cached_property
+    def _wait_seconds(self) -> int:
+        return int(self.wait.to_seconds())
 
 
 @dataclass(frozen=True, kw_only=True)
