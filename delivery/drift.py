@@ -193,9 +193,9 @@ def _deleted_alarms(
         answer = cloudwatch.describe_alarms(AlarmNames=batch, MaxRecords=MAX_ALARMS)
         for alarm in answer["MetricAlarms"]:
             del alarms[alarm["AlarmName"]]
+    account = session.client("sts").get_caller_identity()["Account"] if alarms else ""
     for alarm, name in alarms.items():
         properties = template["Resources"][name]["Properties"]
-        account = session.client("sts").get_caller_identity()["Account"]
         values = {**ids, "AWS::AccountId": account}
         match properties.get("AlarmName"):
             # The physical id of a configuration has its name in lower case only.

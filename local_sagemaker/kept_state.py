@@ -22,7 +22,7 @@ CONFLICT = 409
 
 
 class KeptServices(NamedTuple):
-    """The services of the main process that have records in the file, by their keys there."""
+    """The services of the main process whose records are in the file, under the fields' names."""
 
     hosting: Any
     scaling: Any

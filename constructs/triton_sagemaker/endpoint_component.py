@@ -69,9 +69,9 @@ def create_components(
 ) -> list[EndpointComponent]:
     """Return the inference components of a variant; `models` maps locations to Models."""
     hosting, components = variant.hosting, list[EndpointComponent]()
-    times = update.times(start_seconds([variant]))
     if not isinstance(hosting, ComponentHosting):
         return components
+    times = update.times(start_seconds([variant]))
     for model, component in hosting.components.items():
         metrics = ComponentMetrics(
             endpoint_name=endpoint.endpoint_name or "",

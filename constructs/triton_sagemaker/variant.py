@@ -60,9 +60,8 @@ class Variant:
 
     def __post_init__(self) -> None:
         reject_plain_values(
-            instance_type=self.instance_type, provision_timeout=self.provision_timeout
-        )
-        reject_plain_values(
+            instance_type=self.instance_type,
+            provision_timeout=self.provision_timeout,
             download_timeout=self.download_timeout,
             startup_timeout=self.startup_timeout,
             volume_size=self.volume_size,

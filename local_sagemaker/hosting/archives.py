@@ -142,9 +142,9 @@ class _LimitedStream(io.BufferedIOBase):
         self._allowed_bytes = size + MAX_HEADER_BYTES + BUFFER_BYTES
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return the next bytes. Raise `ValueError` above the limit: then a header is too long.
+        """Return the next bytes.
 
-        Raise it also after the deadline.
+        Raise `ValueError` above the limit, because a header is too long, and after the deadline.
         """
         if time.monotonic() > self._deadline:
             raise ValueError("it takes longer than ModelDataDownloadTimeoutInSeconds")

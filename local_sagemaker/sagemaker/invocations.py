@@ -59,7 +59,7 @@ def _log_link(endpoint: str) -> str:
 
 
 def _log_group(endpoint: str) -> str:
-    """Return LogStreamArn, the ARN of a group. Source: as of ErrorCode of `model_error`."""
+    """Return the value of LogStreamArn: the ARN of a log group (source: as in `model_error`)."""
     return f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:{names.INSTANCES}/{endpoint}"
 
 

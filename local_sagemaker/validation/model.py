@@ -60,7 +60,7 @@ _RECORDED_SETS = (
     "INSUFFICIENT_DATA, ALARM, OK",
     "PredictiveScaling, StepScaling, TargetTrackingScaling",
 )
-"""Enumerations in the order of AWS's messages, where it is not that of the model. Sources:
+"""Values of enumerations that AWS's messages list in another order than botocore's model. Sources:
 tests/recorded/, SetAlarmState and PutScalingPolicy."""
 _TOKENS = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "DECIMAL_VALUE"}
 

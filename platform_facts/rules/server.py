@@ -29,7 +29,7 @@ VARIABLES = {
 }
 """Option of a stage's `server` -> variable of `serve`, after SAGEMAKER_TRITON_."""
 GRPC_PORT, METRICS_PORT = 8001, 23000
-"""The ports without `grpc_port` and `metrics_port`: Triton's default, and that of this project."""
+"""The default ports: of gRPC Triton's, of metrics the one that this project sets."""
 SERVER = "triton-inference-server/server, src/sagemaker_server.cc"
 WITHOUT_TENSORFLOW_1 = "23.05"
 """The first image of SageMaker without it (aws/deep-learning-containers, available_images.md)."""

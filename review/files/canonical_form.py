@@ -246,7 +246,7 @@ def _has_no_effect(node: ast.AST) -> bool:
 
 
 def _is_type(annotation: ast.expr | None) -> bool:
-    """Return whether an annotation calls nothing: Python evaluates it."""
+    """Return whether an annotation has no call, which Python would run."""
     parts = ast.walk(annotation) if annotation else ()
     return all(isinstance(part, _TYPE_NODES) for part in parts)
 

@@ -327,14 +327,13 @@ def _changed_settings(file: ChangedFile) -> Iterator[tuple[str, str]]:
         return
     with suppress(Unreadable, ValueError):
         before, after = (SETTINGS[name](side or b"{}") for side in (file.before, file.after))
-        texts = [str(difference) for difference in value_differences(before, after)]
-        yield from ((_settings_rule(file.path, text), text) for text in texts or [ONLY_FORMATTED])
-
-
-def _settings_rule(path: str, text: str) -> str:
-    """Return the rule of a changed setting of the cdk CLI, such as `rollback: none -> false`."""
-    is_of_cli = path == "cdk.json" and not text.startswith(CDK_SETTINGS_WITHOUT_EFFECT)
-    return "changed_stack_settings" if is_of_cli and text != ONLY_FORMATTED else ""
+        differences = [*value_differences(before, after)]
+        for difference in differences:
+            is_option = difference.key_path[0] not in CDK_SETTINGS_WITHOUT_EFFECT
+            is_of_deploys = file.path == "cdk.json" and is_option
+            yield "changed_stack_settings" if is_of_deploys else "", str(difference)
+        if not differences:
+            yield "", ONLY_FORMATTED
 
 
 def _lost_owners(

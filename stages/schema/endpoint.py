@@ -1,7 +1,6 @@
 """An endpoint of a stage."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, FiniteFloat, field_validator, model_validator
@@ -139,7 +138,7 @@ class EndpointConfig(Section):
     def update_times(self) -> UpdateTimes:
         """The durations of an update, with the timeouts of this endpoint."""
         minutes = self.download_timeout_minutes, self.startup_timeout_minutes
-        return replace(self.update.times, start=updates.start_seconds(*minutes))
+        return self.update.times(updates.start_seconds(*minutes))
 
     def endpoint_name(self, stack: str) -> str:
         """Return the SageMaker endpoint name: the name of the stack.

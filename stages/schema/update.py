@@ -23,11 +23,11 @@ class UpdateConfig(Section):
     """Share of failed requests, including 4XX errors, above which an update is rolled back. Choose
     a value above the usual share of invalid requests and below that of one broken model."""
 
-    @property
-    def times(self) -> UpdateTimes:
-        """The durations of the update, with the default timeouts of containers."""
+    def times(self, start: int) -> UpdateTimes:
+        """Return the durations of an update of instances that start in up to `start` seconds."""
         return UpdateTimes(
             strategy=self.strategy,
+            start=start,
             percent=self.percent,
             wait=0 if self.strategy == "all-at-once" else self.wait_seconds,
         )
