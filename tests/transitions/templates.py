@@ -91,7 +91,7 @@ class Templates:
         with patch.multiple(
             plan,
             planned_model=lambda name: self._plan(name, state["models"][name]),
-            time_budget=lambda *_: budget,
+            time_budget=lambda *_, **__: budget,
         ):
             return plan.StagePlan.of(STAGE, stage)
 
