@@ -200,12 +200,12 @@ def _endpoint(record: Record) -> EndpointStatus:
         )
         for variant in record.get("ProductionVariants", ())
     ]
+    name, status = record["EndpointName"], record["EndpointStatus"]
     reason = record.get("FailureReason", "")
     # SageMaker keeps the reason of an earlier scale-out.
     lacks_none = all(variant.instances >= variant.desired_instances for variant in variants)
-    if variants and lacks_none and NO_CAPACITY in reason:
+    if status == "InService" and lacks_none and NO_CAPACITY in reason:
         reason = ""
-    name, status = record["EndpointName"], record["EndpointStatus"]
     return EndpointStatus(name, status, reason or None, variants)
 
 

@@ -60,13 +60,17 @@ def _description(name: str) -> dict[str, Any]:
     return {**_summary(name), "EndpointConfigName": name, "ProductionVariants": [variant]}
 
 
-@pytest.mark.parametrize(("instances", "is_shown"), [(2, True), (3, False)])
-def test_lack_of_capacity_is_shown_while_instances_lack(
-    aws: Aws, instances: int, is_shown: bool
+@pytest.mark.parametrize(
+    ("instances", "status", "is_shown"),
+    [(2, "InService", True), (3, "InService", False), (3, "Failed", True)],
+)
+def test_lack_of_capacity_is_shown_while_instances_lack_or_an_update_failed(
+    aws: Aws, instances: int, status: str, is_shown: bool
 ) -> None:
     """SageMaker keeps the FailureReason of a scale-out that was repeated with success."""
     description = {**_description("prod-text"), "FailureReason": f"{NO_CAPACITY} error."}
     description["ProductionVariants"][0]["CurrentInstanceCount"] = instances
+    description["EndpointStatus"] = status
     aws.answers["sagemaker.DescribeEndpoint"] = description
     (endpoint,) = _report(aws).endpoints
     assert bool(endpoint.reason) == is_shown

@@ -11,7 +11,6 @@ from cli import status
 from cli.status.report import Alarm, EndpointStatus, Report, VariantStatus
 from delivery.drift import LiveDifference
 from delivery.state import GONE_RUNBOOK
-from delivery.store import redelivery
 from tests.unit.test_repository import ROOT
 
 NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)
@@ -59,10 +58,6 @@ def test_all_problems_of_a_stage_are_printed(
 @pytest.mark.parametrize(
     ("command", "local"),
     [
-        (
-            redelivery("dev"),
-            "tritonsm release fetch dev --local && tritonsm deliver dev --release live.out --local",
-        ),
         ("aws logs x && aws logs y", 'eval "$(tritonsm env)" && aws logs x && aws logs y'),
         (GONE_RUNBOOK, GONE_RUNBOOK),
     ],
