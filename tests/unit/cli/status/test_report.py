@@ -11,6 +11,7 @@ from cli.status.report import (
     Alarm,
     CatalogModel,
     Report,
+    ScalingSuspension,
     read_report,
 )
 from delivery.errors import NO_CAPACITY
@@ -33,6 +34,7 @@ def aws(aws: Aws) -> Aws:
         "dynamodb.Scan": {"Items": []},
         "dynamodb.BatchGetItem": {"Responses": {}},
         "cloudwatch.DescribeAlarms": {"MetricAlarms": []},
+        "application-autoscaling.DescribeScalableTargets": {"ScalableTargets": []},
         "cloudformation.DescribeStacks": error("ValidationError"),
         "cloudformation.GetTemplate": error("ValidationError"),
         "cloudformation.ListStackResources": {"StackResourceSummaries": []},
@@ -114,6 +116,36 @@ def test_ok_alarms_and_scaling_alarms_are_omitted(aws: Aws) -> None:
     ]
 
 
+def _target(resource: str, dimension: str, **suspended: bool) -> dict[str, Any]:
+    return {
+        "ServiceNamespace": "sagemaker",
+        "ResourceId": resource,
+        "ScalableDimension": f"sagemaker:{dimension}",
+        "MinCapacity": 1,
+        "MaxCapacity": 4,
+        "RoleARN": "arn:aws:iam::111122223333:role/scaling",
+        "CreationTime": NOW,
+        "SuspendedState": suspended,
+    }
+
+
+def test_suspended_scaling_is_that_of_the_stage(aws: Aws) -> None:
+    variant, copies = "variant:DesiredInstanceCount", "inference-component:DesiredCopyCount"
+    out = {"DynamicScalingOutSuspended": True}
+    aws.answers["application-autoscaling.DescribeScalableTargets"] = {
+        "ScalableTargets": [
+            _target("endpoint/prod-a/variant/A", variant, DynamicScalingOutSuspended=False),
+            _target("endpoint/prod-a/variant/B", variant, ScheduledScalingSuspended=True, **out),
+            _target("endpoint/prod-eu-a/variant/A", variant, **out),
+            _target(f"inference-component/{NIGHT}-bert", copies, DynamicScalingInSuspended=True),
+        ]
+    }
+    assert _report(aws).suspended_scaling == [
+        ScalingSuspension("prod-a", "B", ["scale-out", "schedules"]),
+        ScalingSuspension(f"{NIGHT}-bert", None, ["scale-in"]),
+    ]
+
+
 def test_models_are_those_of_valid_catalog_entries(aws: Aws) -> None:
     entry = {**ENTRY, "version": "1", "target_model": "minilm-1.tar.gz"}
     night = {**entry, "model": "bert", "endpoint": NIGHT, "target_model": None}
@@ -145,10 +177,13 @@ def _items(texts: dict[str, str]) -> dict[str, Any]:
 def test_denied_sections_are_listed(aws: Aws) -> None:
     aws.answers["cloudwatch.DescribeAlarms"] = error("AccessDenied", operation="DescribeAlarms")
     aws.answers["dynamodb.Scan"] = denied("dynamodb:Scan")
+    action = "application-autoscaling:DescribeScalableTargets"
+    aws.answers["application-autoscaling.DescribeScalableTargets"] = denied(action)
     report = _report(aws)
     assert [endpoint.name for endpoint in report.endpoints] == ["prod-text"]
     assert report.denied == [
         "models: no permission (dynamodb:Scan)",
+        f"suspended scaling: no permission ({action})",
         "alarms: no permission (DescribeAlarms)",
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli import status
-from cli.status.report import Alarm, EndpointStatus, Report, VariantStatus
+from cli.status.report import Alarm, EndpointStatus, Report, ScalingSuspension, VariantStatus
 from delivery.drift import LiveDifference
 from delivery.state import GONE_RUNBOOK
 from tests.unit.test_repository import ROOT
@@ -32,6 +32,10 @@ def test_all_problems_of_a_stage_are_printed(
             Alarm("dev-1", "ALARM", NOW, "critical: share of 5xx answers of dev-text", "Crossed."),
             Alarm("dev-2", "ALARM", NOW, "", "Crossed \x1b[2J."),
         ],
+        suspended_scaling=[
+            ScalingSuspension("dev-text", "AllTraffic", ["scale-out", "schedules"]),
+            ScalingSuspension("dev-night-minilm", None, ["scale-in"]),
+        ],
         differences=[LiveDifference("dev-text", "the stack was deleted", "make deliver STAGE=dev")],
         denied=["models: no permission (dynamodb:Scan)"],
     )
@@ -49,6 +53,8 @@ def test_all_problems_of_a_stage_are_printed(
     output = capsys.readouterr().out
     assert "dev-text Failed: No space." in output
     assert "dev-ab    InService  A           2       1/1" in output
+    assert "dev-text AllTraffic: scaling is suspended: scale-out, schedules\n" in output
+    assert "dev-night-minilm: scaling is suspended: scale-in\n" in output
     assert "dev-text: the stack was deleted\n  make deliver STAGE=dev" in output
     assert "critical: share of 5xx answers of dev-text" in output
     assert "dev-2: Crossed \\u001b[2J." in output
