@@ -1,4 +1,4 @@
-"""Rules for batch sizes, priorities, instance groups and warm-up samples."""
+"""Rules for batch sizes, priorities, response caches, instance groups and warm-up samples."""
 
 import os
 from collections.abc import Iterator
@@ -68,6 +68,20 @@ def unused_batching(model: Model) -> Problems:
             model.field_location("dynamic_batching"),
             "dynamic_batching has no effect with max_batch_size 0: remove dynamic_batching, or set "
             "max_batch_size",
+        )
+
+
+def response_caches(model: Model) -> Problems:
+    """A decoupled model has no response cache, because a request may have several responses.
+
+    Source: core src/model_config_utils.cc, ValidateModelConfig.
+    """
+    config = model.config
+    if config.response_cache.enable and config.model_transaction_policy.decoupled:
+        yield (
+            model.field_location("response_cache"),
+            "Triton caches no responses of a decoupled model: remove response_cache, or decoupled: "
+            "true",
         )
 
 
