@@ -72,16 +72,17 @@ def unused_batching(model: Model) -> Problems:
 
 
 def response_caches(model: Model) -> Problems:
-    """A decoupled model has no response cache, because a request may have several responses.
+    """A decoupled model, or one with sequence_batching, has no response cache.
 
-    Source: core src/model_config_utils.cc, ValidateModelConfig.
+    Source: triton-inference-server/core, src/model_config_utils.cc, ValidateModelConfig.
     """
     config = model.config
-    if config.response_cache.enable and config.model_transaction_policy.decoupled:
+    is_decoupled = config.model_transaction_policy.decoupled
+    if config.response_cache.enable and (is_decoupled or config.HasField("sequence_batching")):
         yield (
             model.field_location("response_cache"),
-            "Triton caches no responses of a decoupled model: remove response_cache, or decoupled: "
-            "true",
+            "Triton refuses a response cache with "
+            f"{'decoupled: true' if is_decoupled else 'sequence_batching'}: remove one of both",
         )
 
 

@@ -33,7 +33,10 @@ CASES = [
     case("decoupled model with a response cache", PYTHON,
          {CONFIG: {"# FIELDS": "model_transaction_policy { decoupled: true }\n"
            "response_cache { enable: true }"}},
-         "twice/config.pbtxt:7:1: Triton caches no responses of a [response_caches]"),
+         "twice/config.pbtxt:7:1: Triton refuses ... with decoupled [response_caches]"),
+    case("sequences with a response cache", PYTHON,
+         {CONFIG: {"# FIELDS": "sequence_batching {}\nresponse_cache { enable: true }"}},
+         "twice/config.pbtxt:7:1: Triton refuses ... with sequence [response_caches]"),
     # Instance groups
     case("pinned GPUs", PYTHON,
          {CONFIG: {"# FIELDS": "instance_group [\n  { gpus: [ 0 ] },\n  { kind: KIND_CPU },\n  { "
