@@ -84,7 +84,7 @@ class ComponentStatus:
 
 
 @dataclass(frozen=True)
-class ScalingSuspension:
+class SuspendedScaling:
     """Scaling that is suspended, of a variant or, without `variant`, of an inference component.
 
     `resource` is the name of the endpoint or of the component; `suspended` has values of
@@ -114,7 +114,7 @@ class Report:
     endpoints: list[EndpointStatus]
     models: list[CatalogModel] = field(default_factory=list)
     components: list[ComponentStatus] = field(default_factory=list)
-    suspended_scaling: list[ScalingSuspension] = field(default_factory=list)
+    suspended_scaling: list[SuspendedScaling] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
     differences: list[LiveDifference] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
@@ -205,7 +205,7 @@ def _components(sagemaker: Any, models: Iterable[CatalogModel]) -> Iterator[Comp
         )
 
 
-def _suspended_scaling(scaling: Any) -> Iterator[ScalingSuspension]:
+def _suspended_scaling(scaling: Any) -> Iterator[SuspendedScaling]:
     """Yield the scalable targets of which something is suspended."""
     pages = scaling.get_paginator("describe_scalable_targets")
     for page in pages.paginate(ServiceNamespace="sagemaker"):
@@ -214,7 +214,7 @@ def _suspended_scaling(scaling: Any) -> Iterator[ScalingSuspension]:
             if suspended := [text for member, text in SUSPENDABLE.items() if state.get(member)]:
                 # endpoint/NAME/variant/VARIANT or inference-component/NAME
                 _, resource, *rest = record["ResourceId"].split("/")
-                yield ScalingSuspension(resource, rest[1] if rest else None, suspended)
+                yield SuspendedScaling(resource, rest[1] if rest else None, suspended)
 
 
 def _is_absent(error: ClientError) -> bool:

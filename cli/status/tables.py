@@ -14,7 +14,7 @@ from cli.status.report import (
     ComponentStatus,
     EndpointStatus,
     Report,
-    ScalingSuspension,
+    SuspendedScaling,
 )
 from review.escaping import printable
 
@@ -92,7 +92,7 @@ def _endpoint_rows(endpoint: EndpointStatus) -> Iterator[Row]:
         name, status = "", Text()
 
 
-def _suspended_text(scaling: ScalingSuspension) -> str:
+def _suspended_text(scaling: SuspendedScaling) -> str:
     subject = " ".join(name for name in (scaling.resource, scaling.variant) if name)
     return f"{subject}: scaling is suspended: {', '.join(scaling.suspended)}"
 

@@ -11,7 +11,7 @@ from cli.status.report import (
     Alarm,
     CatalogModel,
     Report,
-    ScalingSuspension,
+    SuspendedScaling,
     read_report,
 )
 from delivery.errors import NO_CAPACITY
@@ -141,8 +141,8 @@ def test_suspended_scaling_is_that_of_the_stage(aws: Aws) -> None:
         ]
     }
     assert _report(aws).suspended_scaling == [
-        ScalingSuspension("prod-a", "B", ["scale-out", "schedules"]),
-        ScalingSuspension(f"{NIGHT}-bert", None, ["scale-in"]),
+        SuspendedScaling("prod-a", "B", ["scale-out", "schedules"]),
+        SuspendedScaling(f"{NIGHT}-bert", None, ["scale-in"]),
     ]
 
 

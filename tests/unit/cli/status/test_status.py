@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli import status
-from cli.status.report import Alarm, EndpointStatus, Report, ScalingSuspension, VariantStatus
+from cli.status.report import Alarm, EndpointStatus, Report, SuspendedScaling, VariantStatus
 from delivery.drift import LiveDifference
 from delivery.state import GONE_RUNBOOK
 from tests.unit.test_repository import ROOT
@@ -33,8 +33,8 @@ def test_all_problems_of_a_stage_are_printed(
             Alarm("dev-2", "ALARM", NOW, "", "Crossed \x1b[2J."),
         ],
         suspended_scaling=[
-            ScalingSuspension("dev-text", "AllTraffic", ["scale-out", "schedules"]),
-            ScalingSuspension("dev-night-minilm", None, ["scale-in"]),
+            SuspendedScaling("dev-text", "AllTraffic", ["scale-out", "schedules"]),
+            SuspendedScaling("dev-night-minilm", None, ["scale-in"]),
         ],
         differences=[LiveDifference("dev-text", "the stack was deleted", "make deliver STAGE=dev")],
         denied=["models: no permission (dynamodb:Scan)"],
