@@ -46,6 +46,9 @@ _OUTPUT = re.compile(r"\b(needs|steps)\.([\w-]+)\.(?:outputs\.([\w-]+))?")
 _CONSTANTS = re.compile(r"\$\{\{ *(matrix|runner|vars)\.[\w.-]+ *\}\}")
 """Expressions whose values the workflow, the runner and the repository's settings contain."""
 
+_PIPE = re.compile(r"'[^']*'|\"[^\"]*\"|\|\||(\|)")
+"""A pipe of a shell, and texts that are none."""
+
 AS_BEFORE = "each job has the same triggers, conditions, permissions and steps as before"
 
 Workflow = dict[Any, Any]
@@ -228,8 +231,22 @@ def _rights(content: bytes) -> Iterator[tuple[str, str]]:
             title = environment.get("name") if isinstance(environment, dict) else environment
             yield name, f"delivers in the environment {title}, whose reviewers approve it"
         texts = (text for step in _steps(job) for text in _unsafe_step(step))
-        yield from ((name, text) for text in (*texts, *_empty_values(workflow, job)))
+        pipes = _unchecked_pipes(workflow, job)
+        yield from ((name, text) for text in (*texts, *pipes, *_empty_values(workflow, job)))
     yield from _restored_caches(workflow)
+
+
+def _unchecked_pipes(workflow: Workflow, job: Workflow) -> Iterator[str]:
+    """Yield commands whose failure before a pipe is ignored.
+
+    GitHub sets pipefail only with `shell: bash` (GitHub docs, workflow syntax, `shell`).
+    """
+    for step in _steps(job):
+        shells = [(part.get("defaults") or {}).get("run") or {} for part in (workflow, job)]
+        shell = str({**shells[0], **shells[1], **step}.get("shell", ""))
+        for command in _commands({"steps": step}).splitlines():
+            if any(_PIPE.findall(command)) and shell != "bash" and "pipefail" not in shell:
+                yield f"ignores failures before the pipe, without shell: bash: {command.strip()}"
 
 
 def _empty_values(workflow: Workflow, job: Workflow) -> Iterator[str]:

@@ -14,8 +14,8 @@ FILES = {
     f"{FOLDER}{path.name}": path.read_bytes()
     for path in (ROOT / ".github" / "workflows").glob("*.yml")
 }
-DEPLOY, PULL_REQUEST, RELEASE = (
-    f"{FOLDER}{name}.yml" for name in ("deploy", "pull-request", "release")
+DEPLOY, DRIFT, PULL_REQUEST, RELEASE = (
+    f"{FOLDER}{name}.yml" for name in ("deploy", "drift", "pull-request", "release")
 )
 CONDITION = "    if: ${{ !cancelled() }}\n"
 TOKEN = "    permissions:\n      contents: read\n      id-token: write\n"
@@ -95,6 +95,8 @@ def dangers(path: str, content: str | None) -> list[str]:
         (DEPLOY, "      - run: make install-cdk\n",
          "      - run: make install-cdk\n        continue-on-error: true\n",
          "ignores the failure of a step"),
+        (DRIFT, "defaults:\n  run:\n    shell: bash # enables pipefail\n", "",
+         "the job drift ignores failures before the pipe, without shell: bash: cdk diff"),
         (PULL_REQUEST, "          persist-credentials: false\n",
          "          ref: ${{ github.event.pull_request.head.sha }}\n",
          "checks out the code of a change"),
@@ -118,6 +120,11 @@ def test_shorter_timeout_has_both_values() -> None:
     head = {**FILES, DEPLOY: FILES[DEPLOY].replace(b"minutes: 360", b"minutes: 5", 1)}
     messages = [danger.message for danger in compare_files(FILES, head).dangers]
     assert f"{DEPLOY}: jobs.dev.timeout-minutes: 360 min -> 5 min" in messages
+
+
+def test_bars_that_are_no_pipes_are_no_danger() -> None:
+    workflow = "on: push\njobs:\n  a:\n    steps:\n    - run: jq '.a | .b' x || exit 1\n"
+    assert not any("pipe" in text for text in dangers(f"{FOLDER}new.yml", workflow))
 
 
 def test_new_workflow_with_a_token_is_a_danger() -> None:
