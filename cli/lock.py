@@ -23,6 +23,7 @@ from cli.parsers import add_command
 from local_sagemaker import LocalSageMakerError
 from local_sagemaker.prerequisites import find_triton
 from model_build.commands.arguments import Commands, add_model
+from model_build.export.pip import lock_command
 from model_build.formats.python import MADE_FOR, PythonPackages
 from model_build.formats.python.imports import PACKAGES
 from model_build.recipe import FILE, Recipe
@@ -91,7 +92,8 @@ def run(options: argparse.Namespace) -> int:
     }
     if not files:
         raise CommandError(
-            f"{folder / FILE}: has no step with packages: tritonsm lock {folder} --add PACKAGE"
+            f"{folder / FILE}: has no step with packages: "
+            f"{lock_command(folder, '--add', 'PACKAGE')}"
         )
     pythons = sorted(set(options.python) or _python_versions(source), key=Version)
     builder = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -126,7 +128,7 @@ def _read(path: Path) -> str:
 def _read_recipe(folder: Path) -> bytes:
     if not (folder / FILE).is_file():
         raise CommandError(
-            f"{folder} has no {FILE} with packages: tritonsm lock {folder} --add PACKAGE"
+            f"{folder} has no {FILE} with packages: {lock_command(folder, '--add', 'PACKAGE')}"
         )
     return (folder / FILE).read_bytes()
 

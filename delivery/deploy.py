@@ -150,8 +150,8 @@ class StageDeployment:
 
 
 @dataclass(frozen=True)
-class SuspendedScaling:
-    """Variants of an endpoint whose scaling is suspended during an update.
+class RemovedScaling:
+    """Variants of an endpoint whose scaling is removed during an update.
 
     The stack is first changed from `live_template` to `template_without` the variants' scaling.
     """
@@ -179,36 +179,36 @@ def deploy(deployment: StageDeployment) -> None:
     """
     deployment.wait_for_operations()
     stacks = deployment.stacks
-    suspended: list[SuspendedScaling] = []
+    removed: list[RemovedScaling] = []
     try:
         with raise_unfinished(still_updating_message(stacks)):
             for endpoint in deployment.assembly.endpoints.values():
                 live_template = deployment.live_template(endpoint)
-                if live_template and (scaling := suspend_scaling(endpoint, live_template)):
+                if live_template and (scaling := removed_scaling(endpoint, live_template)):
                     say(f"  {scaling}: the stack is deployed twice, first without scaling")
-                    suspended.append(scaling)
+                    removed.append(scaling)
                     _deploy_template(deployment, scaling, scaling.template_without)
             deployment.deploy(*stacks)
     except NotDelivered as error:
         try:
-            messages = [_restore_scaling(deployment, scaling) for scaling in suspended]
+            messages = [_restore_scaling(deployment, scaling) for scaling in removed]
         except (*DEPLOY_ERRORS, NotDelivered) as failure:
-            raise _add_scaling_warnings(suspended, str(error), failure) from None
+            raise _add_scaling_warnings(removed, str(error), failure) from None
         raise NotDelivered("\n  ".join([str(error), *filter(None, messages)])) from None
     except DEPLOY_ERRORS as failure:
-        if not suspended:
+        if not removed:
             raise
-        raise _add_scaling_warnings(suspended, failure) from None
+        raise _add_scaling_warnings(removed, failure) from None
 
 
-def suspend_scaling(new: EndpointSettings, live_template: Template) -> SuspendedScaling | None:
-    """Return the variants to suspend, None if the instance type of no scaled variant changes."""
+def removed_scaling(new: EndpointSettings, live_template: Template) -> RemovedScaling | None:
+    """Return the scaling to remove, None if the instance type of no scaled variant changes."""
     live = EndpointSettings.of_template(live_template)
     names = tuple(scaled_variants_that_change(live, new)) if live else ()
     without = without_scaling(live_template, names)
     if without == live_template:
         return None
-    return SuspendedScaling(new, names, live_template, without)
+    return RemovedScaling(new, names, live_template, without)
 
 
 def without_scaling(template: Template, variants: Collection[str]) -> Template:
@@ -249,7 +249,7 @@ def _without_missing(resource: Any, present: Collection[str]) -> Any:
     return resource
 
 
-def _restore_scaling(deployment: StageDeployment, scaling: SuspendedScaling) -> str:
+def _restore_scaling(deployment: StageDeployment, scaling: RemovedScaling) -> str:
     """Restore the scaling of a stack that was rolled back to the template without scaling.
 
     Return a message. If the stack has another template, return an empty text: either the second
@@ -264,14 +264,12 @@ def _restore_scaling(deployment: StageDeployment, scaling: SuspendedScaling) -> 
     return f"{scaling} scales again, as before"
 
 
-def _add_scaling_warnings(
-    suspended: list[SuspendedScaling], *reasons: str | Exception
-) -> Exception:
+def _add_scaling_warnings(removed: list[RemovedScaling], *reasons: str | Exception) -> Exception:
     """Return an error of the last reason's type with all reasons and a warning for each variant."""
     warnings = (
         f"{scaling} may run without scaling, with its current number of instances, until the stage "
         "is delivered again"
-        for scaling in suspended
+        for scaling in removed
     )
     error = reasons[-1]
     error_type: type[DeliveryError] = FaultyDeployment
@@ -281,7 +279,7 @@ def _add_scaling_warnings(
 
 
 def _deploy_template(
-    deployment: StageDeployment, scaling: SuspendedScaling, template: Template
+    deployment: StageDeployment, scaling: RemovedScaling, template: Template
 ) -> None:
     stack = scaling.endpoint.stack
     with deployment.assembly.with_template(stack, template) as folder:

@@ -24,8 +24,8 @@ from botocore.exceptions import ClientError
 from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
 from delivery.catalog import Entries, deployed_entries, differences
 from delivery.errors import Unfinished
-from delivery.state import GONE_RUNBOOK, endpoint_fault, incomplete_stacks
 from delivery.state import MISSING as MISSING_STACK
+from delivery.state import endpoint_fault, incomplete_stacks
 from delivery.store import redelivery
 from plan import stage_record
 from plan.archives import ArchiveBucket, ArchiveReplaced
@@ -105,11 +105,8 @@ def _endpoint_differences(
         clients = session.client("sagemaker"), session.client("cloudformation")
         with suppress(Unfinished):  # the endpoint is being updated
             if fault := endpoint_fault(*clients, endpoint, template, deadline=0):
-                text = fault.text.removeprefix(f"{endpoint.name} ")
                 command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"
-                if fault.must_be_recreated:
-                    text, command = text.removesuffix(f". See {GONE_RUNBOOK}"), GONE_RUNBOOK
-                yield LiveDifference(endpoint.name, text, command)
+                yield LiveDifference(endpoint.name, fault.predicate, fault.runbook or command)
     entries = deployed_entries(session, template)
     for entry in differences(session, stage, {short_name: entries}):
         text = entry.text.partition(": ")[2]

@@ -72,14 +72,9 @@ class Unfinished(DeliveryError):
 
     exit_code, label = 3, "unfinished"
     advice = (
-        "\n  AWS finishes the operations in progress. Wait until no build runs in CodeBuild, then "
-        "run the same command again: it waits for stacks and endpoints, and continues. Builds that "
-        "run:\n  for PROJECT in $(aws cloudformation describe-stack-resources --stack-name "
-        "{stage}-models --query \"StackResources[?ResourceType=='AWS::CodeBuild::Project']."
-        'PhysicalResourceId" --output text); do aws codebuild list-builds-for-project '
-        "--project-name $PROJECT --no-paginate --query ids --output text | xargs -r aws codebuild "
-        "batch-get-builds --query \"builds[?buildStatus=='IN_PROGRESS'].id\" --output text --ids; "
-        "done"
+        "\n  AWS finishes the operations in progress. Wait until no build runs (docs/runbook.md, "
+        '"A delivery is unfinished"), then run the same command again: it waits for stacks and '
+        "endpoints, and continues"
     )
 
 

@@ -139,11 +139,17 @@ def _failed_resources(cloudformation: "CloudFormationClient", stack: str) -> dic
 class EndpointFault(NamedTuple):
     """A fault of an endpoint.
 
-    If `must_be_recreated`, the endpoint cannot be updated, only deleted and created again.
+    predicate: what follows the endpoint's name in a sentence, such as "is RollingBack".
+    runbook: the section of the runbook that repairs it, if there is one.
     """
 
-    text: str
-    must_be_recreated: bool = False
+    predicate: str
+    runbook: str | None = None
+
+    @property
+    def must_be_recreated(self) -> bool:
+        """Whether the endpoint cannot be updated, only deleted and created again."""
+        return self.runbook == GONE_RUNBOOK
 
 
 def wait_for_endpoints(
@@ -187,15 +193,13 @@ def endpoint_fault(
         )
     description = endpoint_description(sagemaker, name)
     if description is None:
-        text = f"{name} does not exist: it was deleted"
-        return EndpointFault(f"{text}. See {GONE_RUNBOOK}", must_be_recreated=True)
+        return EndpointFault("does not exist: it was deleted", GONE_RUNBOOK)
     status, reason = description["EndpointStatus"], description.get("FailureReason")
     suffix = f": {reason}" if reason else ""
     if status == "Failed":
-        text = f"{name} has failed, and SageMaker can only delete it{suffix}"
-        return EndpointFault(f"{text}. See {GONE_RUNBOOK}", must_be_recreated=True)
+        return EndpointFault(f"has failed, and SageMaker can only delete it{suffix}", GONE_RUNBOOK)
     if status not in ("InService", *SCALING_STATUSES):
-        return EndpointFault(f"{name} is {status}{suffix}")
+        return EndpointFault(f"is {status}{suffix}")
     config = next(logical_id for logical_id, _ in resources(template, ENDPOINT_CONFIG))
     resource = cloudformation.describe_stack_resource(StackName=stack, LogicalResourceId=config)[
         "StackResourceDetail"
@@ -205,8 +209,9 @@ def endpoint_fault(
     if serving_config.lower() == deployed_config.lower():  # ARNs have the name in lower case
         return None
     return EndpointFault(
-        f"{name} was rolled back although its deploy succeeded: it serves with {serving_config}, "
-        f"but {stack} created {deployed_config}{suffix}. See {RUNBOOK}"
+        f"was rolled back although its deploy succeeded: it serves with {serving_config}, "
+        f"but {stack} created {deployed_config}{suffix}",
+        RUNBOOK,
     )
 
 

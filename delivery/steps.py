@@ -41,5 +41,8 @@ def wait_while(
 
 
 def say(line: str) -> None:
-    """Print a line without buffering, because a workflow's log is read while it runs."""
-    print(line, flush=True)  # noqa: T201
+    """Print one line without buffering, because a workflow's log is read while it runs.
+
+    Further lines of foreign text would be commands of GitHub's runner, such as `::error`.
+    """
+    print(" ".join(line.splitlines()), flush=True)  # noqa: T201

@@ -150,7 +150,8 @@ def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> Non
         template = templates[endpoint.stack]
         fault = endpoint_fault(sagemaker, cloudformation, endpoint, template, deadline=deadline)
         if fault:
-            lines.append(fault.text)
+            section = f". See {fault.runbook}" if fault.runbook else ""
+            lines.append(f"{endpoint.name} {fault.predicate}{section}")
             lost += [endpoint] * fault.must_be_recreated
     if lost:
         raise EndpointLost("\n  ".join([*lines, *_recreation(deployment.assembly.stage, lost)]))

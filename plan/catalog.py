@@ -11,6 +11,7 @@ Only current items with an entry have `endpoint`, the partition key of the index
 """
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -182,8 +183,8 @@ class Catalog:
 
     def delete_command(self, model: str) -> str:
         """Return a command that deletes a model's current item; its history remains."""
-        key = json.dumps(self._key(model), separators=(",", ":"))
-        return f"aws dynamodb delete-item --table-name {table_name(self.stage)} --key '{key}'"
+        key = shlex.quote(json.dumps(self._key(model), separators=(",", ":")))
+        return f"aws dynamodb delete-item --table-name {table_name(self.stage)} --key {key}"
 
     def _key(self, model: str) -> Item:
         return {"model_key": {"S": f"{self.endpoint}#{model}"}, "revision": {"N": "0"}}

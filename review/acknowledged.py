@@ -26,7 +26,7 @@ RULES = (
         "lost_logging",
         "reset_instance_counts",
     ),
-    *("multiplied_capacity", "scaling_suspended_during_update", "shifted_traffic"),
+    *("multiplied_capacity", "scaling_removed_during_update", "shifted_traffic"),
     *("split_sequences", "over_budget", "changed_stack_settings", "weakened_checks"),
     *("larger_tolerances", "slow_responses", "unknown_resources", "new_packages"),
     *("unowned_code", "reduced_protection"),

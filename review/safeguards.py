@@ -39,9 +39,14 @@ def is_set(value: Any) -> bool:
     return value is not None and value != {"Ref": "AWS::NoValue"}
 
 
+def is_no_aws_key(value: Any) -> bool:
+    """Return whether a key is not one that AWS manages; its name may be an alias or an ARN."""
+    return "alias/aws/" not in str(value)
+
+
 def is_customer_key(value: Any) -> bool:
     """Return whether a key is set and managed by the customer, not by AWS."""
-    return is_set(value) and not str(value).startswith("alias/aws/")
+    return is_set(value) and is_no_aws_key(value)
 
 
 def is_pinned(value: Any) -> bool:
@@ -75,6 +80,9 @@ ROWS = (
         "lost_safeguards", "is no longer rotated", "rotation"),
     Loss("AWS::KMS::Key", "Enabled", lambda value: value is None or is_on(value),
         "lost_safeguards", "is disabled: data encrypted with it cannot be read"),
+    # SNS developer guide, sns-key-management: the policy of aws/sns does not allow other services
+    Loss("AWS::SNS::Topic", "KmsMasterKeyId", is_no_aws_key, "silenced_alarms",
+        "alarms may not use AWS's key, and notify nobody"),
     *(Loss("*", f"*{name}", is_customer_key, "encryption_removed", NO_KEY)
       for name in ("KmsKeyId", "KmsKeyArn", "KmsMasterKeyId", "EncryptionKey", "KMSMasterKeyID")),
     Loss("AWS::S3::Bucket", "*.SSEAlgorithm", lambda value: str(value).startswith("aws:kms"),

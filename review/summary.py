@@ -28,7 +28,8 @@ def _danger_clauses(report: ChangeReport) -> Iterator[str]:
     advisory_count = sum(group.is_advice for group in groups)
     count = len(groups) - acknowledged_count - advisory_count
     if count or (report.is_complete and not advisory_count):
-        yield f"{count or 'no'} danger{'' if count == 1 else 's'}"
+        none = "no known" if report.code else "no"
+        yield f"{count or none} danger{'' if count == 1 else 's'}"
     if acknowledged_count:
         yield f"{acknowledged_count} acknowledged"
     if advisory_count:
@@ -81,4 +82,4 @@ def _code_clauses(report: ChangeReport) -> Iterator[str]:
         packages = [line.split("**")[1] for line in report.code if line.startswith("**")]
         unowned = any(group.is_open for group in report.unowned_code)
         owner = ", and nobody has to approve it (the review does not pass)" if unowned else ""
-        yield f"code of {named(packages)} changes{owner}"
+        yield f"code of {named(packages)} changes, which people must judge{owner}"

@@ -47,8 +47,4 @@ def run(options: argparse.Namespace) -> int:
 
 def _local_command(command: str) -> str:
     """Return a difference's command as one for the local SageMaker; sections of docs stay."""
-    if command.startswith("docs/"):
-        return command
-    if command.startswith("tritonsm "):
-        return " && ".join(f"{part} --local" for part in command.split(" && "))
-    return f'eval "$(tritonsm env)" && {command}'
+    return command if command.startswith("docs/") else f'eval "$(tritonsm env)" && {command}'

@@ -20,6 +20,13 @@ TARGET_TRACKING_PREFIX = "TargetTracking-"
 there are more instances than needed. Source: its user guide, "Target tracking scaling policies";
 the prefix is from users' reports (aws/amazon-sagemaker-operator-for-k8s)."""
 
+SUSPENDABLE = {
+    "DynamicScalingOutSuspended": "scale-out",
+    "DynamicScalingInSuspended": "scale-in",
+    "ScheduledScalingSuspended": "schedules",
+}
+"""Member of SuspendedState (Application Auto Scaling API reference) -> what it suspends."""
+
 T = TypeVar("T")
 Record = Mapping[str, Any]
 
@@ -77,6 +84,19 @@ class ComponentStatus:
 
 
 @dataclass(frozen=True)
+class SuspendedScaling:
+    """Scaling that is suspended, of a variant or, without `variant`, of an inference component.
+
+    `resource` is the name of the endpoint or of the component; `suspended` has values of
+    `SUSPENDABLE`.
+    """
+
+    resource: str
+    variant: str | None
+    suspended: list[str]
+
+
+@dataclass(frozen=True)
 class Alarm:
     """An alarm that is not OK; `reason` is CloudWatch's StateReason."""
 
@@ -94,6 +114,7 @@ class Report:
     endpoints: list[EndpointStatus]
     models: list[CatalogModel] = field(default_factory=list)
     components: list[ComponentStatus] = field(default_factory=list)
+    suspended_scaling: list[SuspendedScaling] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
     differences: list[LiveDifference] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
@@ -120,13 +141,14 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
 
     prefix = f"{stage}-" if stage else ""
     dynamodb, cloudwatch = client(session, "dynamodb"), client(session, "cloudwatch")
-    sagemaker = client(session, "sagemaker")
+    sagemaker, scaling = client(session, "sagemaker"), client(session, "application-autoscaling")
     endpoints = [
         _endpoint(record)
         for record in _describe_endpoints(sagemaker, prefix)
         if in_scope(record["EndpointName"])
     ]
     models = read_if_permitted("models", lambda: _catalog(dynamodb, stage))
+    suspended = read_if_permitted("suspended scaling", lambda: list(_suspended_scaling(scaling)))
     alarms = read_if_permitted("alarms", lambda: list(_active_alarms(cloudwatch, prefix)))
     names = [endpoint.name for endpoint in endpoints]
     catalog_endpoints = {model.stack for model in models}
@@ -134,6 +156,7 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
         endpoints=endpoints,
         models=models,
         components=read_if_permitted("components", lambda: list(_components(sagemaker, models))),
+        suspended_scaling=[item for item in suspended if in_scope(item.resource)],
         alarms=[alarm for alarm in alarms if in_scope(alarm.name)],
         differences=read_if_permitted(
             "differences",
@@ -182,6 +205,18 @@ def _components(sagemaker: Any, models: Iterable[CatalogModel]) -> Iterator[Comp
         )
 
 
+def _suspended_scaling(scaling: Any) -> Iterator[SuspendedScaling]:
+    """Yield the scalable targets of which something is suspended."""
+    pages = scaling.get_paginator("describe_scalable_targets")
+    for page in pages.paginate(ServiceNamespace="sagemaker"):
+        for record in page["ScalableTargets"]:
+            state = record.get("SuspendedState", {})
+            if suspended := [text for member, text in SUSPENDABLE.items() if state.get(member)]:
+                # endpoint/NAME/variant/VARIANT or inference-component/NAME
+                _, resource, *rest = record["ResourceId"].split("/")
+                yield SuspendedScaling(resource, rest[1] if rest else None, suspended)
+
+
 def _is_absent(error: ClientError) -> bool:
     return "Could not find" in error.response["Error"]["Message"]
 
@@ -200,12 +235,12 @@ def _endpoint(record: Record) -> EndpointStatus:
         )
         for variant in record.get("ProductionVariants", ())
     ]
+    name, status = record["EndpointName"], record["EndpointStatus"]
     reason = record.get("FailureReason", "")
     # SageMaker keeps the reason of an earlier scale-out.
     lacks_none = all(variant.instances >= variant.desired_instances for variant in variants)
-    if variants and lacks_none and NO_CAPACITY in reason:
+    if status == "InService" and lacks_none and NO_CAPACITY in reason:
         reason = ""
-    name, status = record["EndpointName"], record["EndpointStatus"]
     return EndpointStatus(name, status, reason or None, variants)
 
 

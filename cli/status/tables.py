@@ -8,7 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.printable import unbroken_line
-from cli.status.report import Alarm, CatalogModel, ComponentStatus, EndpointStatus, Report
+from cli.status.report import (
+    Alarm,
+    CatalogModel,
+    ComponentStatus,
+    EndpointStatus,
+    Report,
+    SuspendedScaling,
+)
 from review.escaping import printable
 
 COLOURS = {"InService": "green", "Failed": "red", "OutOfService": "red", "ALARM": "red"}
@@ -32,6 +39,8 @@ def _sections(report: Report) -> Iterator[RenderableType]:
     for resource in resources:
         if resource.reason:
             yield unbroken_line(f"{resource.name} {resource.status}: {resource.reason}", "red")
+    for suspended in report.suspended_scaling:
+        yield unbroken_line(_suspended_text(suspended), "yellow")
     if report.differences:
         yield _title("differences from the last deployment")
     for problem in report.differences:
@@ -81,6 +90,11 @@ def _endpoint_rows(endpoint: EndpointStatus) -> Iterator[Row]:
             "types": "\n".join(f"{count} {name}" for name, count in types.items()),
         }
         name, status = "", Text()
+
+
+def _suspended_text(scaling: SuspendedScaling) -> str:
+    subject = " ".join(name for name in (scaling.resource, scaling.variant) if name)
+    return f"{subject}: scaling is suspended: {', '.join(scaling.suspended)}"
 
 
 def _model_rows(models: Sequence[CatalogModel]) -> list[Row]:

@@ -46,7 +46,8 @@ class Application:
         is_operation = bool(service) or has_operation(method, path, headers)
         try:
             if is_operation and headers.get("content-encoding") == "gzip":
-                body = decompress(b"".join([part async for part in request_body(receive)]))
+                compressed = b"".join([part async for part in request_body(receive)])
+                body = await asyncio.to_thread(decompress, compressed)
                 scope, receive = with_plain_body(scope, len(body)), replay(body, receive)
             if "x-amz-security-token" in headers:
                 receive = await self._calls.record(scope, receive)

@@ -4,9 +4,7 @@ SDKs compress bodies of operations with the trait requestCompression, such as Pu
 10 KiB (Smithy 2.0, "requestCompression trait"; botocore, compress.py).
 """
 
-import gzip
 import zlib
-from io import BytesIO
 from typing import Any
 
 from local_sagemaker.errors import ApiError
@@ -14,17 +12,22 @@ from local_sagemaker.errors import ApiError
 MAX_BYTES = 16 << 20
 """Largest body after decompression: AWS documents 1 MB for PutMetricData, and 16 MB for the largest
 request that is an operation (DynamoDB's BatchWriteItem)."""
+GZIP = 16 + zlib.MAX_WBITS
+"""The argument of zlib for the format gzip."""
 
 
 def decompress(body: bytes) -> bytes:
-    """Return the content of a body in the format gzip. Raise `ApiError`."""
+    """Return the content of a body that is one member in the format gzip. Raise `ApiError`."""
+    member = zlib.decompressobj(wbits=GZIP)
     try:
-        content = gzip.GzipFile(fileobj=BytesIO(body)).read(MAX_BYTES + 1)
-    except (EOFError, OSError, zlib.error) as error:
+        content = member.decompress(body[: MAX_BYTES + 1], MAX_BYTES + 1)
+    except zlib.error as error:
         raise ApiError("SerializationException", f"The body is not gzip: {error}") from None
-    if len(content) > MAX_BYTES:
+    if max(len(body), len(content)) > MAX_BYTES:
         message = f"The decompressed body is larger than {MAX_BYTES} bytes: send a smaller request."
         raise ApiError("RequestEntityTooLarge", message, status=413)
+    if member.unused_data or not member.eof:
+        raise ApiError("SerializationException", "The body is not one whole member of gzip.")
     return content
 
 

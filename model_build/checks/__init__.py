@@ -64,6 +64,7 @@ SOURCE_RULES: tuple[Rule, ...] = (
     *map(_per_model, (tensors.tensor_formats, batching.priority_levels, layout.label_files)),
     *map(_per_model, (batching.batch_sizes, batching.unused_batching, batching.model_warmups)),
     *map(_per_model, (batching.ensemble_instances, batching.pinned_gpus)),
+    _per_model(batching.response_caches),
     *(ensemble_settings, large_ensembles, ensemble_maps, _per_model(layout.version_folders)),
     *(_per_model(rule, format_.backend) for format_ in FORMATS for rule in format_.config_rules),
 )

@@ -75,8 +75,9 @@ def implied_backends(model: Model) -> Problems:
     elif not (config.backend in ("", "ensemble", *BACKENDS) or _is_in_archive(model)):
         yield (
             model.field_location("backend"),
-            f'"{config.backend}" is not a backend of AWS\'s image: write one of {_LINES}, or give '
-            "the endpoint an image that has it (docs/stages.md)",
+            f'"{config.backend}" is not a backend of AWS\'s image: write one of {_LINES}, put '
+            f"libtriton_{config.backend}.so beside the model, or give the endpoint an image that "
+            "has it (docs/stages.md)",
         )
 
 

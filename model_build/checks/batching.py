@@ -1,4 +1,4 @@
-"""Rules for batch sizes, priorities, instance groups and warm-up samples."""
+"""Rules for batch sizes, priorities, response caches, instance groups and warm-up samples."""
 
 import os
 from collections.abc import Iterator
@@ -68,6 +68,21 @@ def unused_batching(model: Model) -> Problems:
             model.field_location("dynamic_batching"),
             "dynamic_batching has no effect with max_batch_size 0: remove dynamic_batching, or set "
             "max_batch_size",
+        )
+
+
+def response_caches(model: Model) -> Problems:
+    """A decoupled model, or one with sequence_batching, has no response cache.
+
+    Source: triton-inference-server/core, src/model_config_utils.cc, ValidateModelConfig.
+    """
+    config = model.config
+    is_decoupled = config.model_transaction_policy.decoupled
+    if config.response_cache.enable and (is_decoupled or config.HasField("sequence_batching")):
+        yield (
+            model.field_location("response_cache"),
+            "Triton refuses a response cache with "
+            f"{'decoupled: true' if is_decoupled else 'sequence_batching'}: remove one of both",
         )
 
 

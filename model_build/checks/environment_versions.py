@@ -8,6 +8,7 @@ from packaging.version import Version
 
 import platform_facts
 from model_build import recipe
+from model_build.export.pip import lock_command
 from model_build.export.step import Writer
 from model_build.findings import Location, Problems
 from model_build.formats.python import MADE_FOR, PythonPackages
@@ -72,7 +73,7 @@ def locked_pythons(source: ModelSource, target: BuildTarget) -> Problems:
             yield (
                 Location(source.folder / recipe.FILE, line),
                 f"{file}: {step.requirements} is locked for Python {comment['versions']}, and "
-                f"{target} has {version}: tritonsm lock {source.folder} --python {version}, or "
+                f"{target} has {version}: {lock_command(source.folder, '--python', version)}, or "
                 "choose a release with another Python",
             )
 

@@ -1,5 +1,6 @@
 """Installation of pinned packages into a folder."""
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,6 +39,11 @@ def missing_hashes(requirements: Path) -> Iterator[tuple[Location, str]]:
             yield (
                 Location(requirements, line),
                 f"{words[0]}: has no hash, so its content can change: add hashes with "
-                f"`tritonsm lock {Location(requirements.parent)}`",
+                f"`{lock_command(str(Location(requirements.parent)))}`",
             )
         line += 1 + text.count("\r")
+
+
+def lock_command(folder: Path | str, *options: str) -> str:
+    """Return the command that pins the packages of a model folder, to be pasted into a shell."""
+    return shlex.join(["tritonsm", "lock", str(folder), *options])

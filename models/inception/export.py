@@ -8,7 +8,8 @@ import keras
 def inception(weights: Path | None) -> keras.Model:
     """Return InceptionV3: images FP32 [batch, 299, 299, 3], probabilities FP32 [batch, 1000].
 
-    Pixels are from -1 to 1. `weights` is a folder with inception_v3.weights.h5, None for random
+    Pixels are from -1 to 1. `weights` is a folder with inception_v3.h5 (the file
+    inception_v3_weights_tf_dim_ordering_tf_kernels.h5 of keras.applications), None for random
     weights.
     """
     pixels = keras.Input((299, 299, 3), name="pixels")
@@ -16,7 +17,7 @@ def inception(weights: Path | None) -> keras.Model:
     if weights is None:
         _initialize_weights(model)
     else:
-        model.load_weights(weights / "inception_v3.weights.h5")
+        model.load_weights(weights / "inception_v3.h5")
     return model
 
 

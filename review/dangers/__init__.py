@@ -27,7 +27,7 @@ RULES: tuple[Rule, ...] = (
     stages.new_environment,
     endpoints.removed_endpoints,
     endpoints.rejected_updates,
-    endpoints.scaling_suspended_during_update,
+    endpoints.scaling_removed_during_update,
     endpoints.dropped_models,
     endpoints.broken_clients,
     identities.shared_identities,

@@ -88,7 +88,7 @@ def _updated_endpoints(comparison: Comparison) -> list[tuple[PlannedEndpoint, Pl
     return [] if comparison.is_moved else comparison.common_endpoints
 
 
-def scaling_suspended_during_update(comparison: Comparison) -> Iterator[Danger]:
+def scaling_removed_during_update(comparison: Comparison) -> Iterator[Danger]:
     """The instance type of a scaled variant changes: that needs two deploys (docs/delivery.md)."""
     for before, after in _updated_endpoints(comparison):
         if names := scaled_variants_that_change(before.settings, after.settings):

@@ -103,8 +103,7 @@ class EndpointConfig(Section):
     environment: Environment = {}
     """Additional environment variables of the containers."""
     publish_metrics: bool = False
-    """Publish Triton's metrics to CloudWatch, with undocumented variables of the image; not
-    supported in a private network."""
+    """Publish Triton's metrics to CloudWatch, by the image; not supported in a private network."""
     client_metrics: bool = False
     """Show metrics that applications publish with EmfLogger in the dashboard of a production
     stage."""

@@ -11,6 +11,9 @@ import boto3
 
 from tests.local.invoking import call_repeatedly
 
+ALWAYS = -1.0
+"""A threshold that every value exceeds."""
+
 
 @contextmanager
 def alarms_of_new_instances(endpoint: str) -> Iterator[None]:
@@ -20,7 +23,7 @@ def alarms_of_new_instances(endpoint: str) -> Iterator[None]:
     time to follow this change.
     """
     cloudwatch: Any = boto3.client("cloudwatch")  # before `run_as` sets AWS_SESSION_TOKEN
-    with call_repeatedly(lambda: _set(cloudwatch, rollback_alarms(cloudwatch, endpoint))):
+    with call_repeatedly(lambda: _keep(cloudwatch, rollback_alarms(cloudwatch, endpoint))):
         yield
 
 
@@ -42,6 +45,17 @@ def _set(cloudwatch: Any, alarms: list[dict[str, Any]]) -> None:
             cloudwatch.set_alarm_state(
                 AlarmName=alarm["AlarmName"], StateValue="ALARM", StateReason="a drill"
             )
+
+
+def _keep(cloudwatch: Any, alarms: list[dict[str, Any]]) -> None:
+    """Set alarms, and change their condition so that evaluations leave them in alarm."""
+    members = cloudwatch.meta.service_model.operation_model("PutMetricAlarm").input_shape.members
+    changed = [alarm for alarm in alarms if alarm["Threshold"] != ALWAYS]
+    for alarm in changed:
+        fields = {name: value for name, value in alarm.items() if name in members}
+        always = {"Threshold": ALWAYS, "ComparisonOperator": "GreaterThanThreshold"}
+        cloudwatch.put_metric_alarm(**{**fields, **always, "TreatMissingData": "breaching"})
+    _set(cloudwatch, changed)
 
 
 def rollback_alarms(cloudwatch: Any, endpoint: str) -> list[dict[str, Any]]:

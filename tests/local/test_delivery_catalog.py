@@ -29,8 +29,8 @@ from tests.local.commands import run_as
 from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository, pause_on_load
-from tests.local.runbook import script
 from tests.local.shell import run_script
+from tests.runbook import script
 from tests.tritonsm import tritonsm
 
 pytestmark = pytest.mark.drill

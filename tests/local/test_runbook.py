@@ -21,9 +21,9 @@ from tests.catalog_items import delete_entry
 from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
-from tests.local.runbook import script
 from tests.local.shell import run_script
 from tests.local.stage_resources import bucket_keys, models_bucket
+from tests.runbook import script
 
 pytestmark = pytest.mark.drill
 

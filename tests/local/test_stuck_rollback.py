@@ -19,9 +19,9 @@ from tests.local.conftest import Checkout, stage_file
 from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
 from tests.local.rollback_alarms import alarms_of_current_instances
-from tests.local.runbook import script
 from tests.local.shell import run_script
 from tests.local.stage_resources import bucket_keys, models_bucket
+from tests.runbook import script
 
 pytestmark = pytest.mark.drill
 

@@ -67,6 +67,8 @@ class Account:
         self.s3 = S3(assets)
         self.dynamodb = memory_dynamodb()
         create_table(self.dynamodb, STAGE)
+        self._catalog: dict[str, str] | None = None
+        self.dynamodb.meta.events.register("after-call.dynamodb", self._forget_catalog)
         self.s3.objects["models", "placeholder"] = b""
         self.fault = Fault()
         self._min_counts: dict[str, int] = {}
@@ -132,8 +134,15 @@ class Account:
 
     def catalog(self) -> dict[str, str]:
         """Return model -> catalog entry."""
-        revisions = listed(self.dynamodb, STAGE, ENDPOINT)
-        return {revision.model: entry_text(revision.entry) for revision in revisions}
+        if self._catalog is None:
+            revisions = listed(self.dynamodb, STAGE, ENDPOINT)
+            self._catalog = {revision.model: entry_text(revision.entry) for revision in revisions}
+        return self._catalog
+
+    def _forget_catalog(self, model: Any, **_: Any) -> None:
+        """Read the catalog again after an operation that may have changed it."""
+        if model.name not in ("BatchGetItem", "Query", "Scan"):
+            self._catalog = None
 
     def sagemaker_names(self) -> set[str]:
         """Return the names of all models and configurations."""

@@ -20,6 +20,8 @@ from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 
 NO_FOLDER = Path("/nonexistent")
+_CALLS, _RUNNER = ThreadPoolExecutor(1), asyncio.Runner()
+"""The thread of all calls and its event loop, because the main thread may run one."""
 
 
 class FakeServer:
@@ -96,8 +98,7 @@ def answering_archive(instance: Instance, target_model: str | None) -> str:
         finally:
             server.container.release(slot)
 
-    with ThreadPoolExecutor(1) as thread:  # this thread may run an event loop
-        thread.submit(asyncio.run, call()).result()
+    _CALLS.submit(_RUNNER.run, call()).result()
     return target_model or server.folder.name
 
 

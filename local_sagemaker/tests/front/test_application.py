@@ -114,9 +114,10 @@ async def test_routing_by_path_and_target(sent: bytes, answers: bytes) -> None:
         ("GraniteServiceVersion20100801.PutMetricData", gzip.compress(b"{}"), b"ministack 2 {}"),
         (f"{TARGET}ListBuilds", gzip.compress(b"{}")[:-1], b"SerializationException"),
         (f"{TARGET}ListBuilds", b"{}", b"SerializationException"),
+        (f"{TARGET}ListBuilds", gzip.compress(b"") + gzip.compress(b"{}"), b"one whole member"),
         (f"{TARGET}ListBuilds", gzip.compress(bytes(MAX_BYTES + 1)), b"RequestEntityTooLarge"),
     ],
-    ids=["own service", "ministack", "cut", "not compressed", "bomb"],
+    ids=["own service", "ministack", "cut", "not compressed", "members", "bomb"],
 )
 async def test_compressed_operation_is_read_and_forwarded_as_plain_text(
     target: str, body: bytes, answers: bytes

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from model_build.export.pip import lock_command
 from model_build.findings import Location, Problems
 from model_build.model_config import ENVIRONMENT
 from model_build.repository import Model
@@ -118,7 +119,7 @@ def missing_imports(model: Model) -> Iterator[tuple[Import, Location, str]]:
 def _fix(model: Model, module: str) -> str:
     """Return the command that adds the package of a module."""
     folder = model.display_path.parent
-    command = f"tritonsm lock {'MODEL' if folder == Path() else folder} --to {model.name} --add"
+    command = lock_command("MODEL" if folder == Path() else folder, "--to", model.name, "--add")
     if package := PYPI_NAMES.get(module):
         return f"add it with `{command} {package}`"
     return f"add it with `{command} PACKAGE`, where PACKAGE is the one of PyPI that has it"

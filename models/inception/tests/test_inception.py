@@ -1,5 +1,6 @@
 """Comparison of Triton with DALI and Keras in the recipe's environment."""
 
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from PIL import Image
 
 from local_sagemaker.serving import ServingError
+from model_build import __main__ as model_build
 from model_build.export import environments
 from model_build.progress import Printer
 
@@ -68,6 +70,19 @@ def test_outputs_are_close_to_dali_and_keras(
 def test_decoded_pictures_are_close_to_tensorflows(expected: dict[str, Any]) -> None:
     difference = np.abs(expected["dali_images"] - expected["tensorflow_images"])
     assert np.mean(difference) < 0.02  # of values from -1 to 1; the filters differ
+
+
+def test_build_for_a_gpu_freezes_the_graph_with_tensorflow(tmp_path: Path) -> None:
+    """The recipe's gate compares the frozen graph with the Keras model."""
+    command = ["build", str(MODEL), "--target", "cuda-24.09-sm75", "--output", str(tmp_path)]
+    assert model_build.main([*command, "--no-load", "Triton's backend needs a GPU"]) == 0
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as members:
+        assert "classifier/1/model.graphdef" in members.getnames()
+
+
+def test_weights_of_keras_applications_are_loaded(expected: dict[str, Any]) -> None:
+    np.testing.assert_array_equal(expected["loaded_predictions"], expected["predictions"])
 
 
 def test_invalid_picture_fails_only_its_own_request(

@@ -21,6 +21,7 @@ from plan.archives import ArchiveReplaced
 from release.artefact import ReleaseArtefact
 from release.checkout import GitCheckout
 from tests.processes import output_of, run_main
+from tests.runbook import script
 from tests.tritonsm import tritonsm
 from tests.unit.conftest import commit
 
@@ -112,7 +113,7 @@ def test_each_error_has_its_exit_code_and_message(
     assert capsys.readouterr().err.startswith(message)
 
 
-def test_advice_after_an_unfinished_delivery_lists_builds_that_run(tmp_path: Path) -> None:
+def test_runbook_of_an_unfinished_delivery_lists_builds_that_run(tmp_path: Path) -> None:
     """Of both projects of the stage; one that has never run is no argument of the last command."""
     (tmp_path / "aws").write_text(
         """#!/bin/sh
@@ -125,6 +126,6 @@ def test_advice_after_an_unfinished_delivery_lists_builds_that_run(tmp_path: Pat
         esac"""
     )
     (tmp_path / "aws").chmod(0o755)
-    listing = Unfinished.advice.format(stage="prod").splitlines()[-1]
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "STAGE": "prod"}
+    listing = script("A delivery is unfinished")
     assert output_of("bash", "-c", listing, env=environment) == "A:2\n"

@@ -98,13 +98,13 @@ def test_rolled_back_update_is_a_fault(aws: FakeAws) -> None:
     fault = aws.fault()
     assert fault
     assert not fault.must_be_recreated
-    assert fault.text.startswith("prod-text was rolled back although its deploy succeeded")
+    assert fault.predicate.startswith("was rolled back although its deploy succeeded")
 
 
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        ("Failed", "SageMaker can only delete it: no capacity. See "),
+        ("Failed", "SageMaker can only delete it: no capacity"),
         (None, "does not exist: it was deleted"),
     ],
 )
@@ -117,7 +117,7 @@ def test_failed_or_deleted_endpoint_must_be_recreated(
     fault = aws.fault()
     assert fault
     assert fault.must_be_recreated
-    assert text in fault.text
+    assert text in fault.predicate
 
 
 def test_status_of_a_deleted_endpoint_names_the_section_that_recreates_it(

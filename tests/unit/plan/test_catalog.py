@@ -1,5 +1,7 @@
 """Items of the catalog: revisions, conditions, and what other writers leave."""
 
+import json
+import shlex
 from typing import Any
 
 import pytest
@@ -46,6 +48,14 @@ def test_catalog_without_a_table_is_empty(catalog: Catalog) -> None:
     assert other.current(["minilm"]) == {}
     assert other.endpoint_name() == "prod-text"
     assert stages_with_catalog(catalog.dynamodb) == ["dev"]
+
+
+def test_deletion_of_an_item_with_any_name_is_one_command() -> None:
+    """Publishers choose the names of items, and people with more rights paste the command."""
+    model = "x'; touch y; '$(z)`w`"
+    arguments = shlex.split(Catalog(None, "dev", "text").delete_command(model))
+    assert json.loads(arguments.pop())["model_key"] == {"S": f"text#{model}"}
+    assert len(arguments) == 6
 
 
 def test_history_has_causes_and_callers(catalog: Catalog) -> None:

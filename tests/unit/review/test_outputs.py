@@ -80,7 +80,7 @@ def test_summary_is_the_first_line() -> None:
     line = (
         "1 danger, 1 acknowledged, 1 of 2 endpoints change, Triton loads minilm only in its build, "
         "at least +2,056 USD a month, "
-        "code of models/minilm changes"
+        "code of models/minilm changes, which people must judge"
     )
     assert markdown.render(report).partition("\n")[0] == f"# {line}"
     assert json.loads(to_json(report))["summary"] == line

@@ -50,7 +50,7 @@ DANGERS: dict[str, tuple[Plan, str]] = {
     ),
     "instance type of a scaled variant": (
         with_variant("ml.g5.2xlarge"),
-        "scaling_suspended_during_update: AllTraffic of prod-text is not scaled until",
+        "scaling_removed_during_update: AllTraffic of prod-text is not scaled until",
     ),
     "one instance": (with_variant(low=1), "low_availability: prod-text may run on 1 instance"),
     "no scaling": (with_variant(is_scaled=False), "lost_scaling: AllTraffic of prod-text is no"),

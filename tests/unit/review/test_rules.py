@@ -207,8 +207,9 @@ PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("lost_logging", PROJECT, {}, {"LogsConfig": {"CloudWatchLogs": {"Status": "DISABLED"}}}, 1),
     ("unknown_resources", BUCKET, {}, {"AccessControl": "PublicRead"}, 1),
     ("expiring_objects", BUCKET, {}, lifecycle(NONCURRENT_RULE), 1),
-    ("encryption_removed", "AWS::SNS::Topic", {"KmsMasterKeyId": "a"},
-     {"KmsMasterKeyId": "alias/aws/sns"}, 1),
+    ("silenced_alarms", "AWS::SNS::Topic", {"KmsMasterKeyId": "a"},
+     {"KmsMasterKeyId": "arn:aws:kms:us-east-1:1:alias/aws/sns"}, 1),
+    ("encryption_removed", "AWS::SNS::Topic", {"KmsMasterKeyId": "a"}, {}, 1),
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from cli.status.report import (
     Alarm,
     CatalogModel,
     Report,
+    SuspendedScaling,
     read_report,
 )
 from delivery.errors import NO_CAPACITY
@@ -33,6 +34,7 @@ def aws(aws: Aws) -> Aws:
         "dynamodb.Scan": {"Items": []},
         "dynamodb.BatchGetItem": {"Responses": {}},
         "cloudwatch.DescribeAlarms": {"MetricAlarms": []},
+        "application-autoscaling.DescribeScalableTargets": {"ScalableTargets": []},
         "cloudformation.DescribeStacks": error("ValidationError"),
         "cloudformation.GetTemplate": error("ValidationError"),
         "cloudformation.ListStackResources": {"StackResourceSummaries": []},
@@ -60,13 +62,17 @@ def _description(name: str) -> dict[str, Any]:
     return {**_summary(name), "EndpointConfigName": name, "ProductionVariants": [variant]}
 
 
-@pytest.mark.parametrize(("instances", "is_shown"), [(2, True), (3, False)])
-def test_lack_of_capacity_is_shown_while_instances_lack(
-    aws: Aws, instances: int, is_shown: bool
+@pytest.mark.parametrize(
+    ("instances", "status", "is_shown"),
+    [(2, "InService", True), (3, "InService", False), (3, "Failed", True)],
+)
+def test_lack_of_capacity_is_shown_while_instances_lack_or_an_update_failed(
+    aws: Aws, instances: int, status: str, is_shown: bool
 ) -> None:
     """SageMaker keeps the FailureReason of a scale-out that was repeated with success."""
     description = {**_description("prod-text"), "FailureReason": f"{NO_CAPACITY} error."}
     description["ProductionVariants"][0]["CurrentInstanceCount"] = instances
+    description["EndpointStatus"] = status
     aws.answers["sagemaker.DescribeEndpoint"] = description
     (endpoint,) = _report(aws).endpoints
     assert bool(endpoint.reason) == is_shown
@@ -110,6 +116,36 @@ def test_ok_alarms_and_scaling_alarms_are_omitted(aws: Aws) -> None:
     ]
 
 
+def _target(resource: str, dimension: str, **suspended: bool) -> dict[str, Any]:
+    return {
+        "ServiceNamespace": "sagemaker",
+        "ResourceId": resource,
+        "ScalableDimension": f"sagemaker:{dimension}",
+        "MinCapacity": 1,
+        "MaxCapacity": 4,
+        "RoleARN": "arn:aws:iam::111122223333:role/scaling",
+        "CreationTime": NOW,
+        "SuspendedState": suspended,
+    }
+
+
+def test_suspended_scaling_is_that_of_the_stage(aws: Aws) -> None:
+    variant, copies = "variant:DesiredInstanceCount", "inference-component:DesiredCopyCount"
+    out = {"DynamicScalingOutSuspended": True}
+    aws.answers["application-autoscaling.DescribeScalableTargets"] = {
+        "ScalableTargets": [
+            _target("endpoint/prod-a/variant/A", variant, DynamicScalingOutSuspended=False),
+            _target("endpoint/prod-a/variant/B", variant, ScheduledScalingSuspended=True, **out),
+            _target("endpoint/prod-eu-a/variant/A", variant, **out),
+            _target(f"inference-component/{NIGHT}-bert", copies, DynamicScalingInSuspended=True),
+        ]
+    }
+    assert _report(aws).suspended_scaling == [
+        SuspendedScaling("prod-a", "B", ["scale-out", "schedules"]),
+        SuspendedScaling(f"{NIGHT}-bert", None, ["scale-in"]),
+    ]
+
+
 def test_models_are_those_of_valid_catalog_entries(aws: Aws) -> None:
     entry = {**ENTRY, "version": "1", "target_model": "minilm-1.tar.gz"}
     night = {**entry, "model": "bert", "endpoint": NIGHT, "target_model": None}
@@ -141,10 +177,13 @@ def _items(texts: dict[str, str]) -> dict[str, Any]:
 def test_denied_sections_are_listed(aws: Aws) -> None:
     aws.answers["cloudwatch.DescribeAlarms"] = error("AccessDenied", operation="DescribeAlarms")
     aws.answers["dynamodb.Scan"] = denied("dynamodb:Scan")
+    action = "application-autoscaling:DescribeScalableTargets"
+    aws.answers["application-autoscaling.DescribeScalableTargets"] = denied(action)
     report = _report(aws)
     assert [endpoint.name for endpoint in report.endpoints] == ["prod-text"]
     assert report.denied == [
         "models: no permission (dynamodb:Scan)",
+        f"suspended scaling: no permission ({action})",
         "alarms: no permission (DescribeAlarms)",
     ]
 

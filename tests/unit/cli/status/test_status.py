@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from cli import status
-from cli.status.report import Alarm, EndpointStatus, Report, VariantStatus
+from cli.status.report import Alarm, EndpointStatus, Report, SuspendedScaling, VariantStatus
 from delivery.drift import LiveDifference
 from delivery.state import GONE_RUNBOOK
-from delivery.store import redelivery
 from tests.unit.test_repository import ROOT
 
 NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)
@@ -33,6 +32,10 @@ def test_all_problems_of_a_stage_are_printed(
             Alarm("dev-1", "ALARM", NOW, "critical: share of 5xx answers of dev-text", "Crossed."),
             Alarm("dev-2", "ALARM", NOW, "", "Crossed \x1b[2J."),
         ],
+        suspended_scaling=[
+            SuspendedScaling("dev-text", "AllTraffic", ["scale-out", "schedules"]),
+            SuspendedScaling("dev-night-minilm", None, ["scale-in"]),
+        ],
         differences=[LiveDifference("dev-text", "the stack was deleted", "make deliver STAGE=dev")],
         denied=["models: no permission (dynamodb:Scan)"],
     )
@@ -50,6 +53,8 @@ def test_all_problems_of_a_stage_are_printed(
     output = capsys.readouterr().out
     assert "dev-text Failed: No space." in output
     assert "dev-ab    InService  A           2       1/1" in output
+    assert "dev-text AllTraffic: scaling is suspended: scale-out, schedules\n" in output
+    assert "dev-night-minilm: scaling is suspended: scale-in\n" in output
     assert "dev-text: the stack was deleted\n  make deliver STAGE=dev" in output
     assert "critical: share of 5xx answers of dev-text" in output
     assert "dev-2: Crossed \\u001b[2J." in output
@@ -59,10 +64,6 @@ def test_all_problems_of_a_stage_are_printed(
 @pytest.mark.parametrize(
     ("command", "local"),
     [
-        (
-            redelivery("dev"),
-            "tritonsm release fetch dev --local && tritonsm deliver dev --release live.out --local",
-        ),
         ("aws logs x && aws logs y", 'eval "$(tritonsm env)" && aws logs x && aws logs y'),
         (GONE_RUNBOOK, GONE_RUNBOOK),
     ],

@@ -29,6 +29,14 @@ CASES = [
     case("preferred batch above max_batch_size", PYTHON,
          {CONFIG: {"# FIELDS": "dynamic_batching {\n  preferred_batch_size: [ 4, 16 ]\n}"}},
          "twice/config.pbtxt:7:30: preferred batch size 16: write a size from 1 [batch_sizes]"),
+    # Response caches
+    case("decoupled model with a response cache", PYTHON,
+         {CONFIG: {"# FIELDS": "model_transaction_policy { decoupled: true }\n"
+           "response_cache { enable: true }"}},
+         "twice/config.pbtxt:7:1: Triton refuses ... with decoupled [response_caches]"),
+    case("sequences with a response cache", PYTHON,
+         {CONFIG: {"# FIELDS": "sequence_batching {}\nresponse_cache { enable: true }"}},
+         "twice/config.pbtxt:7:1: Triton refuses ... with sequence [response_caches]"),
     # Instance groups
     case("pinned GPUs", PYTHON,
          {CONFIG: {"# FIELDS": "instance_group [\n  { gpus: [ 0 ] },\n  { kind: KIND_CPU },\n  { "

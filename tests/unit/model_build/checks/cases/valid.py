@@ -145,6 +145,7 @@ CASES = [
     case("DALI pipeline that Triton serializes", DALI,
          {"pictures/1/model.dali": None, "pictures/1/dali.py": "# autoserialize\n"}),
     # Scheduling
+    case("response cache", PYTHON, {CONFIG: {"# FIELDS": "response_cache { enable: true }"}}),
     case("decoupled model", PYTHON,
          {CONFIG: {"# FIELDS": "model_transaction_policy { decoupled: true }"}}),
     # Python models

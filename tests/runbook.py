@@ -1,10 +1,9 @@
 """Commands of docs/runbook.md, by heading."""
 
+from pathlib import Path
 from textwrap import dedent
 
-from tests.local.conftest import ROOT
-
-RUNBOOK = ROOT / "docs" / "runbook.md"
+RUNBOOK = Path(__file__).parents[1] / "docs" / "runbook.md"
 FENCE = "```"
 
 

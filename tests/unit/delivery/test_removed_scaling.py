@@ -1,4 +1,4 @@
-"""Tests of deploys that suspend the scaling of a variant, and of the templates without it."""
+"""Tests of deploys that remove the scaling of a variant, and of the templates without it."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError, NoCredentialsError
 
 from delivery import cdk, deploy
 from delivery.assembly import Assembly
-from delivery.deploy import StageDeployment, suspend_scaling, without_scaling
+from delivery.deploy import StageDeployment, removed_scaling, without_scaling
 from delivery.errors import FaultyDeployment, Unfinished
 from plan.document import ENDPOINT_KEY, EndpointSettings, HostingMode, PlannedPool
 from release.templates import Template
@@ -69,17 +69,17 @@ def template(*, scaled: tuple[str, ...] = (), **types: str) -> Template:
         (settings(A="g5", B="g5", C="g6", scaled=("C",)), []),
     ],
 )
-def test_scaling_is_suspended_for_a_new_instance_type(
+def test_scaling_is_removed_for_a_new_instance_type(
     new: EndpointSettings, variants: list[str]
 ) -> None:
-    suspended = suspend_scaling(new, template(A="g5", B="g5", scaled=("A",)))
-    assert (list(suspended.variants) if suspended else []) == variants
+    removed = removed_scaling(new, template(A="g5", B="g5", scaled=("A",)))
+    assert (list(removed.variants) if removed else []) == variants
 
 
-def test_suspended_scaling_is_not_suspended_again() -> None:
+def test_removed_scaling_is_not_removed_again() -> None:
     """After an interruption between the two deploys, the next delivery deploys once."""
     live = without_scaling(template(A="g5", scaled=("A",)), ["A"])
-    assert suspend_scaling(settings(A="g6", scaled=("A",)), live) is None
+    assert removed_scaling(settings(A="g6", scaled=("A",)), live) is None
 
 
 def test_scaling_is_removed_with_dependencies_on_it() -> None:
