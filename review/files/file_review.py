@@ -114,14 +114,14 @@ def compare_files(
     owners = CodeOwners.of(base)
     only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
     statements: dict[str, list[str]] = {}
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    found |= describe_workflows([file.path for file in changed], base, head)
+    by_file: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    by_file |= describe_workflows([file.path for file in changed], base, head)
     for path, text in new_capabilities(changed, base, head):
-        found[path].append(("new_capabilities", text))
+        by_file[path].append(("new_capabilities", text))
     for folder in sorted({"/".join(file.path.split("/")[:2]) for file in changed}):
         longer = lengths_above_engines(folder, head) - lengths_above_engines(folder, base)
         for path, text in sorted(longer):
-            found[path].append(("broken_clients", text))
+            by_file[path].append(("broken_clients", text))
     code_changes = {
         file.path: CodeChanges(file.before or b"", file.after)
         for file in changed
@@ -130,14 +130,14 @@ def compare_files(
     judging = {path for path in code_changes if path.startswith(JUDGING) or head[path] in assets}
     packages = {file.path: file.package for file in changed}
     for path, text in _lost_checks(code_changes, packages, judging):
-        found[path].append(("weakened_checks", text))
+        by_file[path].append(("weakened_checks", text))
     for file in changed:
         findings: list[tuple[str, str]] = []
         if file.path in code_changes:
             findings, statements[file.path] = _code_findings(
                 file.path, code_changes[file.path], is_function=file.after in assets
             )
-        findings += dict.fromkeys((*_findings(file, base, head), *found[file.path]))
+        findings += dict.fromkeys((*_findings(file, base, head), *by_file[file.path]))
         findings = [(rule, not_bold(text)) for rule, text in findings]
         if file.path in LOCATIONS:
             findings += _lost_owners(owners, CodeOwners.of(head), head)
