@@ -41,6 +41,11 @@ def code(text: str, longest: int) -> str:
     return f"{marks}{line}{marks}" if len(marks) == 1 else f"{marks} {line} {marks}"
 
 
+def not_bold(text: str) -> str:
+    """Return a text in which ** does not mark a name of the report."""
+    return text.replace("**", "*\N{ZERO WIDTH SPACE}*")
+
+
 def fence(text: str, *, at_least: int = 3) -> str:
     """Return a delimiter with more backticks than any sequence of them in a text."""
     return "`" * max(at_least, *(len(row) + 1 for row in re.findall("`+", text)), 0)

@@ -55,7 +55,8 @@ class ValueDifference(NamedTuple):
 
     def __str__(self) -> str:
         keys = ".".join(map(str, self.key_path))
-        return f"{keys}: {format_change(format_value(self.before), format_value(self.after))}"
+        change = format_change(format_value(self.before), format_value(self.after))
+        return f"{keys}: {change}".removeprefix(": ")
 
 
 def value_differences(
@@ -143,7 +144,8 @@ def _aligned_items(before: list[Any], after: list[Any]) -> Iterator[tuple[int, A
 
 
 def _is_object(value: Any) -> bool:
-    return isinstance(value, dict) and not is_intrinsic_function(value)
+    is_function = is_intrinsic_function(value) and len(value) == 1
+    return isinstance(value, dict) and not is_function
 
 
 def is_text(value: Any) -> bool:
@@ -156,7 +158,8 @@ def is_text(value: Any) -> bool:
 def is_intrinsic_function(value: Any) -> bool:
     """Return whether a value is an intrinsic function of CloudFormation."""
     return isinstance(value, dict) and any(
-        str(name) == "Ref" or str(name).startswith("Fn::") for name in value
+        (name == "Ref" and isinstance(part, str)) or str(name).startswith("Fn::")
+        for name, part in value.items()
     )
 
 

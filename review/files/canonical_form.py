@@ -11,13 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from review.files.python_code import FUNCTIONS, NESTED, Literal, fold, is_literal, last_name
+from review.files.python_code import FUNCTIONS, NESTED, Literal, depth, fold, is_literal, last_name
 
 _TYPE_NODES = (ast.Attribute, ast.BinOp, ast.BitOr, ast.Constant, ast.List, ast.Load, ast.Name,
                ast.Subscript, ast.Tuple)  # fmt: skip
 _LATER = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.IfExp,
           ast.NamedExpr, ast.stmt)  # fmt: skip
 """Parts that run later, several times or perhaps never."""
+MAX_LEVELS = 100
+"""Maximum levels of a statement and the value that it gets, which functions with recursion read."""
 _READING_NAMES = ("dir", "eval", "exec", "locals", "vars")
 """Functions to which the names of local variables matter."""
 
@@ -49,11 +51,17 @@ def are_equal(old: ast.AST, new: ast.AST) -> bool:
 
 
 def renamed_functions(old: Mapping[str, ast.AST], new: Mapping[str, ast.AST]) -> dict[str, str]:
-    """Return old -> new name of functions and classes with the same content."""
-    added = [name for name in new if name and name not in old]
-    by_body = {_body(new[name]): name for name in added}
+    """Return old -> new name of functions and classes with the same content, in the same class.
+
+    A name that the old code uses for something else is not the new name of a function.
+    """
+    used = {last_name(part) or getattr(part, "arg", "")
+            for unit in old.values() for part in ast.walk(unit)}  # fmt: skip
+    added = [name for name in new if name not in old and name.rpartition(".")[2] not in used]
+    by_body = {(name.rpartition(".")[0], _body(new[name])): name for name in added}
     removed = (name for name in old if name and name not in new)
-    pairs = ((name, by_body.pop(_body(old[name]), None)) for name in removed if by_body)
+    pairs = ((name, by_body.pop((name.rpartition(".")[0], _body(old[name])), None))
+             for name in removed if by_body)  # fmt: skip
     return {name: other for name, other in pairs if other}
 
 
@@ -63,20 +71,28 @@ def rename_functions(tree: ast.Module, names: Mapping[str, str]) -> None:
 
 
 class _Renaming(ast.NodeTransformer):
-    """Gives functions and classes other names, also where they are used, not those of others."""
+    """Gives functions and classes other names, also where they are used, not those of others.
+
+    A method is used as an attribute of `self` or `cls` in its class.
+    """
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = {old.rpartition(".")[2]: new.rpartition(".")[2] for old, new in names.items()}
+        self._names = names
+        self._class = ""
 
     def visit(self, node: ast.AST) -> ast.AST:
+        outer = self._class
         match node:
-            case ast.Name(id=name) if name in self._names:
-                node.id = self._names[name]
-            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if name in self._names:
-                node.attr = self._names[name]
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if name in self._names:
-                node.name = self._names[name]
-        return self.generic_visit(node)
+            case ast.Name(id=name):
+                node.id = self._names.get(name, name)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if outer:
+                node.attr = self._names.get(f"{outer}{name}", name).rpartition(".")[2]
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                node.name = self._names.get(f"{outer}{name}", name).rpartition(".")[2]
+                self._class += f"{name}." if isinstance(node, ast.ClassDef) else ""
+        self.generic_visit(node)
+        self._class = outer
+        return node
 
 
 def stored_name(node: ast.AST) -> str | None:
@@ -166,6 +182,7 @@ class _Joined(ast.NodeTransformer):
                 and (name, ast.Del) not in self._counts
                 and name not in self._outer
                 and _is_read_first(second, name, value, lazily=self._lazily)
+                and depth(second) + depth(value) <= MAX_LEVELS
             ):
                 _Substitution(name, value).visit(second)
                 return True

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from review.escaping import not_bold
+
 LOCATIONS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """The files that GitHub reads; the first one that exists applies."""
 
@@ -134,8 +136,7 @@ def package_lines(
         for file in changed:
             if texts := statements.get(file.path):
                 name = file.path.removeprefix(f"{package}/")
-                text = "; ".join(texts).replace("**", "*\N{ZERO WIDTH SPACE}*")  # not bold
-                paths.setdefault(text, []).append(name)
+                paths.setdefault(not_bold("; ".join(texts)), []).append(name)
         if len(changed) == 1:
             lines.append(": ".join((line, *paths)))
         else:

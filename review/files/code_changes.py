@@ -9,13 +9,14 @@ import ast
 import copy
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import chain
 
 from review.files import canonical_form
+from review.files.called_functions import Units, called_functions
 from review.files.python_code import (
     FUNCTIONS,
     assigned_names,
@@ -39,6 +40,7 @@ from review.files.weaker_checks import (
 
 TYPING = re.compile(r"(__future__|collections\.abc|types|typing|typing_extensions)(\.|$)")
 """Modules whose names are mostly for annotations."""
+NOT_READ = "not compared: not Python, or nested too deeply"
 NO_EFFECT = "only comments, docstrings, annotations or formatting: it behaves as before"
 RENAMED = "only other local variables, and comments or annotations: it behaves as before"
 SAME_PARTS = "the same calls, constants, raised errors and imports as before"
@@ -83,22 +85,28 @@ class CodeChanges:
     def changes(self) -> list[Change]:
         """The changed statements of functions that exist before and after, and of the module.
 
-        Statements that a function gives to a new one, or takes from one that is gone, only move.
+        Statements only move to a new function that it calls, and from one that is gone.
         """
-        old, new = self._old.units, self._new.units
-        moved = {
-            first_line(statement)
-            for side, other in ((old, new), (new, old))
-            for name in side.keys() - other.keys()
-            for statement in statements(side[name])
-        }
+        old, new = self.units
+        gone = [old[name] for name in old if name not in new]
         return [
             change
             for name in new
             if name in old and name in self._changed
+            for others in [[*gone, *(new[other] for other in self._called[name])]]
+            for moved in [{first_line(row) for other in others for row in statements(other)}]
             for change in statement_changes(name, old[name], new[name])
             if change.is_pair or first_line(change.node) not in moved
         ]
+
+    @property
+    def units(self) -> tuple[Units, Units]:
+        """The functions, classes and the module of both versions, by their qualified names."""
+        return self._old.units, self._new.units
+
+    @cached_property
+    def _called(self) -> dict[str, set[str]]:
+        return called_functions(self._new.units, self._old.units)
 
     @cached_property
     def _changed(self) -> set[str]:
@@ -138,37 +146,39 @@ class CodeChanges:
     @property
     def warnings(self) -> list[CodeWarning]:
         """Checks that refuse less, ignored errors and kept results."""
-        sides = self._old.units, self._new.units
+        sides = self.units
         changed = [(change.function, change.before, change.after) for change in self.changes]
         return [
-            *(CodeWarning(True, text) for is_certain, text in self._weaker_checks if is_certain),
-            *(CodeWarning(True, text) for text in wider_patterns(sides[1], changed)),
+            *(warning for warning in self._weaker_checks if warning.is_certain),
+            *wider_patterns(sides[1], changed),
             *kept_results(*sides),
             *ignored_errors(*sides),
         ]
 
     @cached_property
-    def _weaker_checks(self) -> dict[tuple[bool, str], None]:
+    def _weaker_checks(self) -> dict[CodeWarning, None]:
         sides = (
             {name: canonical_form.joined(unit, lazily=True) if name in self._changed else unit
-             for name, unit in side.units.items()}
-            for side in (self._old, self._new)
+             for name, unit in side.items()}
+            for side in self.units
         )  # fmt: skip
         return dict.fromkeys(weaker_checks(*sides))
 
     @property
-    def decisions(self) -> Iterator[str]:
-        """Conditions that are others, with what the documentation of their functions said."""
-        for text in (text for is_certain, text in self._weaker_checks if not is_certain):
-            function, _, change = text.partition(": ")
-            purpose = self._purposes.get(function.rpartition(".")[2], "").partition("\n")[0]
-            yield f"{function}{f' ({purpose})' if purpose else ''}: {change}"
+    def decisions(self) -> Iterator[tuple[str, str]]:
+        """Functions with other conditions, and the texts, with what the documentation said."""
+        for warning in self._weaker_checks:
+            if not warning.is_certain:
+                own = warning.function.rpartition(".")[2]
+                purpose = self._purposes.get(own, "").partition("\n")[0]
+                start = f"{warning.function}{f' ({purpose})' if purpose else ''}"
+                yield warning.function, f"{start}: {warning.text}"
 
-    @property
-    def called_checks(self) -> tuple[set[str], set[str]]:
-        """Checks that are newly called, and that are no longer called.
+    def called_checks(self, used: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+        """Return the checks that are newly called, and that are no longer called.
 
         They are those of other files, by their names, and private functions that raise errors.
+        `used` are the functions of the new version that something calls.
         """
         units = self._new.units
         raising = {
@@ -178,16 +188,17 @@ class CodeChanges:
             and any(isinstance(node, ast.Raise) for node in ast.walk(units[name]))
         }
         old, new = (
-            {name for name in side.calls if CHECKING.match(name)} | (side.called & raising)
-            for side in (self._old, self._new)
-        )
+            {name for call in _calls(parts) for name in [call.lstrip(".")]
+             if name in raising or (CHECKING.match(name) and call not in side.own_calls)}
+            for side, parts in ((self._old, [self._old.tree]), (self._new, used))
+        )  # fmt: skip
         return new - old, old - new
 
     def texts(self, longest: int) -> list[str]:
         """Return texts of about `longest` characters, those that tell most first."""
         old, new = self._old, self._new
         if not self.is_readable:
-            return ["not Python, or nested too deeply: not compared"]
+            return [NOT_READ]
         renamed = [f"{name} is renamed {other}" for name, other in self._renamed.items()]
         if not self._changed and old.imports == new.imports and renamed:
             return renamed
@@ -248,8 +259,10 @@ class CodeChanges:
     @property
     def _has_same_parts(self) -> bool:
         old, new = self._old, self._new
-        return (old.calls, old.raised, old.constants, old.imports) == (
-            *(new.calls, new.raised, new.constants, new.imports),
+        called = self._called.keys() | set[str]().union(*self._called.values())
+        return called == new.units.keys() and (
+            (old.calls, old.raised, old.constants, old.imports)
+            == (new.calls, new.raised, new.constants, new.imports)
         )
 
     def _part_texts(self, shown: str) -> Iterator[str]:
@@ -343,8 +356,13 @@ class _Module:
     @cached_property
     def calls(self) -> set[str]:
         """Names of called functions and methods that the file does not define."""
-        own = {name.rpartition(".")[2] for name in self.units}
-        return self.called - own - COMMON_CALLS - {""}
+        calls = _calls([self.tree]) - self.own_calls
+        return {call.lstrip(".") for call in calls} - COMMON_CALLS - {""}
+
+    @property
+    def own_calls(self) -> set[str]:
+        """The calls of the functions and classes of the file, and of .METHOD."""
+        return {"." * ("." in name) + name.rpartition(".")[2] for name in self.units}
 
     @cached_property
     def operations(self) -> Counter[str]:
@@ -367,11 +385,6 @@ class _Module:
         return {name for name in names if isinstance(name, str)}
 
     @cached_property
-    def called(self) -> set[str]:
-        """Names of called functions and methods."""
-        return {last_name(node.func) for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
-
-    @cached_property
     def raised(self) -> set[str]:
         nodes = (node.exc for node in ast.walk(self.tree) if isinstance(node, ast.Raise))
         return {last_name(node.func if isinstance(node, ast.Call) else node)
@@ -383,6 +396,12 @@ class _Module:
         tree = canonical_form.folded(self.tree, assigned_names(self.tree))
         values = {repr(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
         return values - COMMON_CONSTANTS
+
+
+def _calls(units: Iterable[ast.AST]) -> set[str]:
+    """Return the names of called functions, and .METHOD of called methods."""
+    calls = (part.func for part in chain(*map(ast.walk, units)) if isinstance(part, ast.Call))
+    return {"." * isinstance(call, ast.Attribute) + last_name(call) for call in calls}
 
 
 def _moved(old: list[str], new: list[str]) -> Iterator[str]:

@@ -2,9 +2,8 @@
 
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +11,8 @@ from release.assemblies import SynthesisedCheckout
 from review.amounts import unsafe_amount
 from review.commands import command_findings
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
+from review.escaping import not_bold
+from review.files.called_functions import called_functions
 from review.files.changed_code import (
     LOCATIONS,
     UNOWNED_CODE,
@@ -20,7 +21,7 @@ from review.files.changed_code import (
     file_lines,
     package_lines,
 )
-from review.files.code_changes import CodeChanges
+from review.files.code_changes import NOT_READ, CodeChanges
 from review.files.model_code import new_capabilities
 from review.files.model_data import (
     MODEL_DATA,
@@ -30,18 +31,11 @@ from review.files.model_data import (
     lengths_above_engines,
 )
 from review.files.packages import NPM_LOCK, describe_packages
-from review.files.readers import read_json, read_text, read_yaml
+from review.files.readers import UNREADABLE, compared, read_json, read_text, read_yaml
 from review.files.weaker_checks import refusals
 from review.files.workflows import FOLDER as WORKFLOWS
 from review.files.workflows import describe_workflows
-from review.values import (
-    Unreadable,
-    falls_sharply,
-    format_change,
-    named,
-    rises_sharply,
-    value_differences,
-)
+from review.values import falls_sharply, format_change, named, rises_sharply, value_differences
 
 ACKNOWLEDGEMENTS = "review/acknowledged.yaml"
 MAX_NOTES = 20
@@ -69,6 +63,7 @@ GUARDING = re.compile(
 MAX_STATEMENTS = {True: 500, False: 200}
 """Maximum characters of the changed statements of a file of `JUDGING` or a function, and others."""
 
+CDK_SETTINGS = "cdk.json"
 CDK_SETTINGS_WITHOUT_EFFECT = ("context", "progress", "versionReporting", "watch")
 """Keys of cdk.json that change no deploy, or templates only; the others are options of each one
 (CDK developer guide, "Configuring the CDK CLI")."""
@@ -113,43 +108,37 @@ def compare_files(
         if base.get(path) != head.get(path)
     ]
     moved = _moved_files(changed)
+    changed = [moved.get(file.path, file) for file in changed]
     dangers: list[Danger] = []
     notes: dict[str, dict[str, list[str]]] = {}
     owners = CodeOwners.of(base)
     only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
-    capabilities: dict[str, list[tuple[str, str]]] = {}
-    unmoved = (moved.get(file.path, file) for file in changed)
-    for path, text in new_capabilities(unmoved, base, head):
-        capabilities.setdefault(path, []).append(("new_capabilities", text))
-    by_workflow = describe_workflows([file.path for file in changed], base, head)
     statements: dict[str, list[str]] = {}
-    lengths: dict[str, list[tuple[str, str]]] = {}
+    by_file: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    by_file |= describe_workflows([file.path for file in changed], base, head)
+    for path, text in new_capabilities(changed, base, head):
+        by_file[path].append(("new_capabilities", text))
     for folder in sorted({"/".join(file.path.split("/")[:2]) for file in changed}):
         longer = lengths_above_engines(folder, head) - lengths_above_engines(folder, base)
         for path, text in sorted(longer):
-            lengths.setdefault(path, []).append(("broken_clients", text))
-    lost_refusals = _lost_refusals(changed)
+            by_file[path].append(("broken_clients", text))
     code_changes = {
         file.path: CodeChanges(file.before or b"", file.after)
-        for file in (moved.get(file.path, file) for file in changed)
+        for file in changed
         if _is_run(file.path) and file.after is not None
     }
-    called_checks = {name for code in code_changes.values() for name in code.called_checks[0]}
+    judging = {path for path in code_changes if path.startswith(JUDGING) or head[path] in assets}
+    packages = {file.path: file.package for file in changed}
+    for path, text in _lost_checks(code_changes, packages, judging):
+        by_file[path].append(("weakened_checks", text))
     for file in changed:
         findings: list[tuple[str, str]] = []
         if file.path in code_changes:
             findings, statements[file.path] = _code_findings(
                 file.path, code_changes[file.path], is_function=file.after in assets
             )
-            if not called_checks:  # which could be the same under another name, or elsewhere
-                findings += [
-                    ("weakened_checks", f"no longer calls {name}")
-                    for name in sorted(code_changes[file.path].called_checks[1])
-                    if file.path.startswith(JUDGING) or file.after in assets
-                ]
-        findings += [*dict.fromkeys(_findings(file, moved.get(file.path), base, head))]
-        findings += [*capabilities.get(file.path, []), *by_workflow.get(file.path, [])]
-        findings += [*lengths.get(file.path, []), *lost_refusals.get(file.path, [])]
+        findings += dict.fromkeys((*_findings(file, base, head), *by_file[file.path]))
+        findings = [(rule, not_bold(text)) for rule, text in findings]
         if file.path in LOCATIONS:
             findings += _lost_owners(owners, CodeOwners.of(head), head)
         if file.is_code and not owners.find(file.path) and not only_acknowledges:
@@ -168,8 +157,7 @@ def compare_files(
             name = file.path.removeprefix(f"{file.package}/")
             notes.setdefault(file.package, {}).setdefault("; ".join(texts), []).append(name)
     old_paths = {file.old_path for file in moved.values()}
-    code = [moved.get(file.path, file) for file in changed
-            if file.is_code and file.path not in old_paths]  # fmt: skip
+    code = [file for file in changed if file.is_code and file.path not in old_paths]
     return FileReview(
         tuple(merge_groups(dangers)),
         tuple(f"{package}: {_note(rows)}" for package, rows in notes.items()),
@@ -191,20 +179,21 @@ def _code_findings(
     They are dangers in code that runs in AWS, as a function does, or that protects a stage: the
     effect of other code is in templates and plans.
     """
+    is_judging = is_function or path.startswith(JUDGING)
+    if is_judging and not changes.is_readable:
+        return [(UNREADABLE, NOT_READ)], []
     dangers, texts = list[tuple[str, str]](), list[str]()
-    for is_certain, text, is_kept in changes.warnings:
-        is_danger = is_certain and (is_function or path.startswith(JUDGING))
-        if is_kept:
-            text += f" {_duration(path, is_function=is_function)}"
-            is_danger = is_certain and is_function
-        if is_danger:
-            dangers.append(("weakened_checks", text))
+    functions = set[str]()
+    for warning in changes.warnings:
+        kept = f" {_duration(path, is_function=is_function)}" if warning.is_kept else ""
+        if warning.is_certain and (is_function if kept else is_judging):
+            dangers.append(("weakened_checks", f"{warning}{kept}"))
+            functions.add(warning.function)
         else:
-            texts.append(text)
-    if GUARDING.match(path):
-        dangers += [("weakened_checks", text) for text in changes.decisions]
-    # dangers of the code begin with the name of their function
-    functions = {text.partition(":")[0].partition(" ")[0] for _, text in dangers}
+            texts.append(f"{warning}{kept}")
+    for function, text in changes.decisions if GUARDING.match(path) else ():
+        dangers.append(("weakened_checks", text))
+        functions.add(function)
     for change in changes.changes if is_function or path.startswith(RUNNING) else ():
         if change.literals:
             falling = unsafe_amount(change.name, *change.literals)
@@ -220,8 +209,7 @@ def _code_findings(
         return [("changed_behaviour", f"{subject} differently: {effects}")], texts
     if others := sorted(filter(None, acting - functions)):
         dangers.append(("", f"{subject} differently also in {named(others)}"))
-    longest = MAX_STATEMENTS[is_function or path.startswith(JUDGING)]
-    return dangers, [*texts, *changes.texts(longest)]
+    return dangers, [*texts, *changes.texts(MAX_STATEMENTS[is_judging])]
 
 
 def _subject(path: str, *, is_function: bool) -> str:
@@ -241,35 +229,41 @@ def _duration(path: str, *, is_function: bool) -> str:
     return "over all requests of an instance" if path.startswith("models/") else "until it ends"
 
 
-def _lost_refusals(changed: Iterable[ChangedFile]) -> dict[str, list[tuple[str, str]]]:
-    """Return the statements of checks that a package no longer has, by file.
+def _lost_checks(
+    code: Mapping[str, CodeChanges], packages: Mapping[str, str], judging: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield file and text of checks that a file of `judging` no longer calls, or a package has.
 
     Moved and reworded ones are not lost: the package raises the error as often as before, another
-    file raises it, or the file raises another error under the same condition.
+    file raises it, or the file raises another error under the same condition. If it does so in a
+    new function, the old one calls that, or is gone.
     """
-    losses: dict[str, list[tuple[str, str, str]]] = {}
-    counts = Counter[tuple[str, str]]()
-    kept = set[str]()
-    for file in (file for file in changed if file.after is not None and _is_run(file.path)):
-        before, after = (Counter((guard.kind, guard.statement, guard.condition)
-                                 for guard in refusals(side))
-                         for side in (file.before, file.after))  # fmt: skip
-        conditions = {condition for *_, condition in after if condition}
-        kept |= {statement for _, statement, _ in after - before}
-        for error, *_ in (after - before).elements():
-            counts[file.package, error] += 1
-        for refusal in (before - after).elements():
-            counts[file.package, refusal[0]] -= 1
-            if refusal[2] not in conditions:
-                losses.setdefault(file.path, []).append(refusal)
-    return {
-        file.path: [
-            ("weakened_checks", f"no longer refuses: {' if '.join(filter(None, texts))}")
-            for error, *texts in losses.get(file.path, [])
-            if counts[file.package, error] < 0 and texts[0] not in kept
-        ]
-        for file in changed
-    }
+    old, new = ({f"{path}:{name}": unit for path, changes in code.items()
+                 for name, unit in changes.units[side].items()} for side in (0, 1))  # fmt: skip
+    called = called_functions(new, old)
+    used = called.keys() | set[str]().union(*called.values())
+    calls = {path: changes.called_checks([unit for name, unit in new.items()
+                                          if name in used and name.startswith(f"{path}:")])
+             for path, changes in code.items()}  # fmt: skip
+    if not any(added for added, _ in calls.values()):  # which could be one under another name
+        for path in judging:
+            yield from ((path, f"no longer calls {name}") for name in sorted(calls[path][1]))
+    before = refusals(old)
+    losing = {name for name, *_ in before - refusals({name: new[name] for name in called})}
+    used = called.keys() | set[str]().union(*(called.get(name, used) for name in losing))
+    old_rows, rows = (
+        Counter((name.rpartition(":")[0], *row) for name, *row in side.elements())
+        for side in (before, refusals({name: new[name] for name in used}))
+    )
+    lost, gained = old_rows - rows, rows - old_rows
+    kept = {statement for _, _, statement, _ in gained}
+    conditions = {(path, condition) for path, _, _, condition in rows if condition}
+    counts = Counter((packages[path], error) for path, error, *_ in gained.elements())
+    counts.subtract((packages[path], error) for path, error, *_ in lost.elements())
+    for path, error, statement, condition in lost:
+        is_moved = statement in kept or (path, condition) in conditions
+        if counts[packages[path], error] < 0 and not is_moved:
+            yield path, f"no longer refuses: {' if '.join(filter(None, (statement, condition)))}"
 
 
 def _is_run(path: str) -> bool:
@@ -302,17 +296,14 @@ def _without_folder(path: str) -> tuple[str, ...]:
 
 
 def _findings(
-    file: ChangedFile,
-    moved: ChangedFile | None,
-    base: Mapping[str, bytes],
-    head: Mapping[str, bytes],
+    file: ChangedFile, base: Mapping[str, bytes], head: Mapping[str, bytes]
 ) -> Iterator[tuple[str, str]]:
     folder = "/".join(file.path.split("/")[:2])
     model_exists = any(path.startswith(f"{folder}/") for path in head)
-    yield from describe_model_data(moved or file, model_exists=model_exists)
-    yield from describe_table(moved or file, base, head)
-    yield from describe_packages(moved or file, head)
-    yield from _changed_settings(moved or file)
+    yield from compared(describe_model_data(file, model_exists=model_exists))
+    yield from compared(describe_table(file, base, head))
+    yield from compared(describe_packages(file, head))
+    yield from compared(_changed_settings(file), UNREADABLE if file.path == CDK_SETTINGS else "")
     if SCRIPT.fullmatch(file.path) and not NOT_DEPLOYED.match(file.path):
         sides = (side or b"" for side in (file.before, file.after))
         yield from command_findings(*(side.decode(errors="replace") for side in sides))
@@ -323,17 +314,17 @@ def _changed_settings(file: ChangedFile) -> Iterator[tuple[str, str]]:
     name = file.path.rpartition(".")[2]
     is_compared = file.path.startswith(("stages/", WORKFLOWS)) or MODEL_DATA.fullmatch(file.path)
     others = NOT_DEPLOYED.match(file.path) or NPM_LOCK.fullmatch(file.path)
-    if name not in SETTINGS or is_compared or others or None in (file.before, file.after):
+    is_option = file.path == CDK_SETTINGS
+    is_one_side = None in (file.before, file.after) and not is_option
+    if name not in SETTINGS or is_compared or others or is_one_side:
         return
-    with suppress(Unreadable, ValueError):
-        before, after = (SETTINGS[name](side or b"{}") for side in (file.before, file.after))
-        differences = [*value_differences(before, after)]
-        for difference in differences:
-            is_option = difference.key_path[0] not in CDK_SETTINGS_WITHOUT_EFFECT
-            is_of_deploys = file.path == "cdk.json" and is_option
-            yield "changed_stack_settings" if is_of_deploys else "", str(difference)
-        if not differences:
-            yield "", ONLY_FORMATTED
+    before, after = (SETTINGS[name](side or b"{}") for side in (file.before, file.after))
+    differences = [*value_differences(before, after)]
+    for difference in differences:
+        has_effect = next(iter(difference.key_path), "") not in CDK_SETTINGS_WITHOUT_EFFECT
+        yield "changed_stack_settings" if is_option and has_effect else "", str(difference)
+    if not differences:
+        yield "", ONLY_FORMATTED
 
 
 def _lost_owners(

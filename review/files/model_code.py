@@ -51,16 +51,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     ENVIRONMENT: ("os.environ*", "os.getenv*", "os.putenv"),
     WRITING: (
-        *(
-            "os.chmod",
-            "os.remove",
-            "os.rename",
-            "os.replace",
-            "os.rmdir",
-            "os.symlink",
-            "os.unlink",
-        ),
-        *("shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile"),
+        *("os.chmod", "os.remove", "os.rename", "os.replace", "os.rmdir", "os.symlink"),
+        *("os.unlink", "shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile"),
     ),
     UNVERIFIED: ("ssl._create_unverified_context", "ssl.CERT_NONE"),
     NATIVE: ("cffi", "ctypes", "mmap", "numpy.ctypeslib", "torch.*.load_library"),

@@ -12,7 +12,7 @@ from google.protobuf.json_format import MessageToJson
 from model_build import model_config
 from platform_facts.rules import engines
 from review.files.changed_code import ChangedFile
-from review.files.readers import read_json, read_text, read_yaml
+from review.files.readers import Finding, read_json, read_text, read_yaml
 from review.values import (
     Unreadable,
     ValueDifference,
@@ -69,51 +69,43 @@ FIELDS_OF_NEW_MODELS = {"backend", "platform"}
 MODEL_DATA = re.compile(r"models/(.*/)?(config\.pbtxt|recipe\.yaml|golden\.json)")
 TOLERANCES = ("max_absolute_difference", "max_relative_difference")
 
-Finding = tuple[str, str]
-"""Rule, empty if the line is not a danger, and text."""
-
 
 def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Finding]:
-    """Yield every changed field of a model's data; `model_exists`: after the change."""
+    """Yield every changed field of a model's data; `model_exists`: after the change.
+
+    Raise `Unreadable`.
+    """
     name = file.path.rpartition("/")[2]
     if file.path.startswith("models/") and name == "labels.txt" and file.after is not None:
-        try:
-            read_text(file.after)
-        except Unreadable as error:
-            yield "unreadable_files", f"not a file of labels: {error}"
+        read_text(file.after)
     readers = {"config.pbtxt": read_config, "recipe.yaml": read_yaml, "golden.json": read_json}
     if not MODEL_DATA.fullmatch(file.path):
         return
-    try:
-        old, new = (
-            {} if side is None else readers[name](side) for side in (file.before, file.after)
-        )
-        outputs_differ = False
-        if name == "golden.json":
-            if file.after is None and model_exists:
-                text = "deleted: the model's outputs are no longer compared after a deployment"
-                yield "weakened_checks", text
-            outputs = _pop_outputs(old), _pop_outputs(new)
-            outputs_differ = outputs[0] != outputs[1]
-            yield from _fewer_values(*outputs)
-        if name == "config.pbtxt" and file.after is not None:
-            yield from _selected_code(old, new, is_new=file.before is None)
-        if None in (file.before, file.after):
-            yield from _new_or_deleted(name, file, new)
-            return
-        differences = [*value_differences(old, new)]
-        for difference in differences:
-            text = _with_seconds(difference)
-            rule = _rule(name, difference)
-            if difference.key_path[-1:] == ("precision",) and difference.after == "int8":
-                text += INT8_RANGES
-            elif rule:
-                text += QUEUE_LIMITS.get(str(difference.key_path[-1]), "")
-            yield rule, text
-        if file.before and not differences and not outputs_differ:
-            yield "", ONLY_FORMATTED
-    except Unreadable as error:
-        yield "unreadable_files", f"not compared: {error}"
+    old, new = ({} if side is None else readers[name](side) for side in (file.before, file.after))
+    outputs_differ = False
+    if name == "golden.json":
+        if file.after is None and model_exists:
+            text = "deleted: the model's outputs are no longer compared after a deployment"
+            yield "weakened_checks", text
+        outputs = _pop_outputs(old), _pop_outputs(new)
+        outputs_differ = outputs[0] != outputs[1]
+        yield from _fewer_values(*outputs)
+    if name == "config.pbtxt" and file.after is not None:
+        yield from _selected_code(old, new, is_new=file.before is None)
+    if None in (file.before, file.after):
+        yield from _new_or_deleted(name, file, new)
+        return
+    differences = [*value_differences(old, new)]
+    for difference in differences:
+        text = _with_seconds(difference)
+        rule = _rule(name, difference)
+        if difference.key_path[-1:] == ("precision",) and difference.after == "int8":
+            text += INT8_RANGES
+        elif rule:
+            text += QUEUE_LIMITS.get(str(difference.key_path[-1]), "")
+        yield rule, text
+    if file.before and not differences and not outputs_differ:
+        yield "", ONLY_FORMATTED
 
 
 def describe_table(
@@ -123,32 +115,30 @@ def describe_table(
 
     `before` and `after` are all files. A value that names the file of another row is a danger, as
     its model would answer like the other; unless rows of the column shared files before.
+    Raise `Unreadable` or `csv.Error`.
     """
     folder = file.path.rpartition("/")[0]
     if not TABLE.fullmatch(file.path) or file.after is None:
         return
-    try:
-        old, new = _read_rows(file.before or b""), _read_rows(file.after)
-        if file.before is None:
-            yield "", f"new, {len(new)} rows"
-            return
-        old_owners, owners = (_rows_by_file(rows, folder, side)
-                              for rows, side in ((old, before), (new, after)))  # fmt: skip
-        shared = {column for (column, _), rows in old_owners.items() if len(rows) > 1}
-        for difference in value_differences(old, new):
-            row, column = (*difference.key_path, "")[:2]
-            others = [other for other in owners.get((str(column), str(difference.after)), ())
-                      if other != row]  # fmt: skip
-            text = f"row {difference}"
-            if others and column not in shared:
-                text += f", the file of {named(others)}, so that both models answer alike"
-                yield "changed_weights_source", text
-            else:
-                yield "", text
-        if old == new:
-            yield "", ONLY_FORMATTED
-    except (Unreadable, csv.Error) as error:
-        yield "unreadable_files", f"not compared: {error}"
+    old, new = _read_rows(file.before or b""), _read_rows(file.after)
+    if file.before is None:
+        yield "", f"new, {len(new)} rows"
+        return
+    old_owners, owners = (_rows_by_file(rows, folder, side)
+                          for rows, side in ((old, before), (new, after)))  # fmt: skip
+    shared = {column for (column, _), rows in old_owners.items() if len(rows) > 1}
+    for difference in value_differences(old, new):
+        row, column = (*difference.key_path, "")[:2]
+        others = [other for other in owners.get((str(column), str(difference.after)), ())
+                  if other != row]  # fmt: skip
+        text = f"row {difference}"
+        if others and column not in shared:
+            text += f", the file of {named(others)}, so that both models answer alike"
+            yield "changed_weights_source", text
+        else:
+            yield "", text
+    if old == new:
+        yield "", ONLY_FORMATTED
 
 
 def _read_rows(content: bytes) -> dict[str, dict[str, str]]:

@@ -13,17 +13,14 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from review.files.changed_code import ChangedFile
-from review.files.readers import read_json, read_text
+from review.files.readers import Finding, read_json, read_text
 from review.values import Unreadable, format_value
 
 REQUIREMENTS = re.compile(r"(.*/)?[^/]*requirements[^/]*\.txt|(.*/)?requirements/[^/]+\.txt")
 NPM_LOCK = re.compile(r"(.*/)?package-lock\.json")
 
-NEW_PACKAGES, LOST_PINS, UNREADABLE = "new_packages", "lost_pins", "unreadable_files"
+NEW_PACKAGES, LOST_PINS = "new_packages", "lost_pins"
 PROTECTING_OPTION = re.compile(r"--(require-hashes|only-binary).*")
-
-Finding = tuple[str, str]
-"""Rule, empty if the line is not a danger, and text."""
 
 
 class _Pin(NamedTuple):
@@ -38,17 +35,14 @@ class _Pin(NamedTuple):
 
 
 def describe_packages(file: ChangedFile, files: Mapping[str, bytes]) -> Iterator[Finding]:
-    """Yield the changed packages of a lock file, nothing for another file.
+    """Yield the changed packages of a lock file, nothing for another file. Raise `Unreadable`.
 
     `files` are those after the change: other locks may have other hashes of a version.
     """
-    try:
-        if REQUIREMENTS.fullmatch(file.path):
-            yield from _requirements_changes(file, files)
-        elif NPM_LOCK.fullmatch(file.path):
-            yield from _npm_changes(file)
-    except Unreadable as error:
-        yield UNREADABLE, f"packages are not compared: {error}"
+    if REQUIREMENTS.fullmatch(file.path):
+        yield from _requirements_changes(file, files)
+    elif NPM_LOCK.fullmatch(file.path):
+        yield from _npm_changes(file)
 
 
 def _requirements_changes(file: ChangedFile, files: Mapping[str, bytes]) -> Iterator[Finding]:

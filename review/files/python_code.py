@@ -50,10 +50,16 @@ def parse(content: bytes | None) -> ast.Module | None:
         tree = ast.parse(content or b"")
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # also `Unreadable`
         return None
-    level: list[ast.AST] = [tree]
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-    return None if level else tree
+    return tree if depth(tree) <= MAX_DEPTH else None
+
+
+def depth(node: ast.AST) -> int:
+    """Return the number of levels of a syntax tree, at most `MAX_DEPTH` + 1."""
+    levels, level = 0, [node]
+    while level and levels <= MAX_DEPTH:
+        level = [child for part in level for child in ast.iter_child_nodes(part)]
+        levels += 1
+    return levels
 
 
 def last_name(node: ast.AST) -> str:

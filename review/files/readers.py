@@ -1,7 +1,9 @@
 """Readers of untrusted YAML and JSON files, with bounded cost."""
 
+import csv
 import json
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -12,6 +14,23 @@ MAX_BYTES = 1024 * 1024
 """Maximum bytes of a file: three times the largest file of this repository."""
 MAX_ALIASES = 8
 """Maximum aliases in a YAML file: nested aliases expand exponentially."""
+
+
+UNREADABLE = "unreadable_files"
+
+Finding = tuple[str, str]
+"""Rule, empty if the line is not a danger, and text."""
+
+
+def compared(findings: Iterator[Finding], rule: str = UNREADABLE) -> Iterator[Finding]:
+    """Yield rules and texts about a file, and that the rest of it cannot be read.
+
+    Programs can accept what these readers refuse, so that nothing may be hidden there.
+    """
+    try:
+        yield from findings
+    except (ValueError, RecursionError, csv.Error) as error:  # also `Unreadable`
+        yield rule, f"not compared: {error}"
 
 
 def read_text(content: bytes) -> str:

@@ -11,21 +11,13 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from review.files.python_code import LOGGING, cut, first_line, last_name, named_children, parse
-
-Units = Mapping[str, ast.AST]
-"""Qualified name -> function, or class or module without its functions."""
+from review.files.called_functions import Units, called_functions
+from review.files.python_code import LOGGING, cut, first_line, last_name, named_children
 
 CHECKING = re.compile(r"_*(assert|check|ensure|guard|refuse|reject|require|validate|verify)(_|$)")
 """Names of functions that only check."""
 BROAD = (
-    "",
-    "BaseException",
-    "BotoCoreError",
-    "ClientError",
-    "Exception",
-    "OSError",
-    "RuntimeError",
+    *("", "BaseException", "BotoCoreError", "ClientError", "Exception", "OSError", "RuntimeError"),
 )
 """Errors of which code that ignores them cannot know the reason."""
 CACHES = ("alru_cache", "cache", "cached", "lru_cache", "memoize", "ttl_cache")
@@ -42,14 +34,18 @@ MAX_ANSWER = 200
 
 
 class CodeWarning(NamedTuple):
-    """What code newly does wrong, and whether that is certain.
+    """What a function newly does wrong, and whether that is certain.
 
-    is_kept: whether a function keeps a result, and the text ends with ` is kept`.
+    is_kept: whether it keeps a result, and the text ends with ` is kept`.
     """
 
-    is_certain: bool
+    function: str
     text: str
+    is_certain: bool = True
     is_kept: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.function}{' ' if self.is_kept else ': '}{self.text}".removeprefix(": ")
 
 
 class Guard(NamedTuple):
@@ -85,8 +81,8 @@ Normal = tuple[str, frozenset[Any]]
 the alternatives, or the code of one."""
 
 
-def weaker_checks(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
-    """Yield whether it certainly refuses less, and the text, of each condition that changes.
+def weaker_checks(old: Units, new: Units) -> Iterator[CodeWarning]:
+    """Yield each condition that changes, which is certain if it refuses less.
 
     Conditions of errors, answers and variables; not those that are only stricter.
     """
@@ -94,8 +90,11 @@ def weaker_checks(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
                                if guard.conditions and guard.function in old.keys() & new.keys()]
                               for units in (old, new))  # fmt: skip
     written = set[tuple[str, str]]()
+    called = called_functions(new, old)
     for before, after in _paired(old_guards, new_guards):
-        others = {part for guard in _guards(new) if guard != after for part in _parts(guard)}
+        names = called.keys() | called[before.function]
+        others = {part for guard in _guards({name: new[name] for name in names})
+                  if guard != after for part in _parts(guard)}  # fmt: skip
         if before.test in others:
             continue
         text = ""
@@ -106,22 +105,22 @@ def weaker_checks(old: Units, new: Units) -> Iterator[tuple[bool, str]]:
             statement = cut(before.statement, MAX_ANSWER)
             text = f"the condition of {statement} changes: {change}"
             if before.refuses and _is_narrower(before.test, after.test):
-                yield True, f"{before.function}: refuses less ({before.kind}): if {change}"
+                yield CodeWarning(before.function, f"refuses less ({before.kind}): if {change}")
                 text = ""
         change = text.rpartition(": ")[2]
         if text and (before.function, change) not in written:
             written.add((before.function, change))
-            yield False, f"{before.function}: {text}"
-    yield from ((True, text) for text in _early_returns(old, new))
+            yield CodeWarning(before.function, text, is_certain=False)
+    yield from _early_returns(old, new)
 
 
-def refusals(content: bytes | None) -> Iterator["Guard"]:
-    """Yield the statements of a file that raise an error, not those that only name another one.
+def refusals(units: Units) -> Counter[tuple[str, ...]]:
+    """Return function, error, statement and condition of the statements that raise an error.
 
-    Without a handler that raises another error, the first one is raised.
+    Without a handler that raises another error, which does not count, the first one is raised.
     """
-    guards = _guards({"": parse(content) or ast.Module([], [])})
-    return (guard for guard in guards if guard.refuses)
+    guards = _guards(units)
+    return Counter((*guard[:3], guard.condition) for guard in guards if guard.refuses)
 
 
 def _guards(units: Units) -> Iterator[Guard]:
@@ -286,7 +285,7 @@ def _lost_answer(lost: Guard, unit: ast.AST) -> str:
 
 def wider_patterns(
     new: Units, changed: Iterable[tuple[str, ast.AST | None, ast.AST | None]]
-) -> Iterator[str]:
+) -> Iterator[CodeWarning]:
     """Yield the texts of functions that raise errors that get a wildcard in place of a part."""
     for function, *nodes in changed:
         before, after = map(_pattern, nodes)
@@ -294,7 +293,7 @@ def wider_patterns(
             raises = any(isinstance(node, ast.Raise) for node in ast.walk(new[function]))
             if raises and fnmatchcase(before, after):
                 texts = " -> ".join(ast.unparse(node) for node in nodes if node)
-                yield f"{function}: accepts more: {texts}"
+                yield CodeWarning(function, f"accepts more: {texts}")
 
 
 def _pattern(node: ast.AST | None) -> str:
@@ -307,7 +306,7 @@ def _pattern(node: ast.AST | None) -> str:
     return ""
 
 
-def _early_returns(old: Units, new: Units) -> Iterator[str]:
+def _early_returns(old: Units, new: Units) -> Iterator[CodeWarning]:
     """Yield new conditions under which a function that only checks returns before a check."""
     for name, unit in new.items():
         if name not in old or not CHECKING.match(name.rpartition(".")[2]):
@@ -321,7 +320,7 @@ def _early_returns(old: Units, new: Units) -> Iterator[str]:
                 case ast.If(test=test, body=[ast.Return() | ast.Continue()]) if (
                     node.lineno < last and ast.dump(test) not in known
                 ):
-                    yield f"{name}: does not check if {cut(ast.unparse(test))}"
+                    yield CodeWarning(name, f"does not check if {cut(ast.unparse(test))}")
 
 
 def ignored_errors(old: Units, new: Units) -> Iterator[CodeWarning]:
@@ -336,10 +335,8 @@ def ignored_errors(old: Units, new: Units) -> Iterator[CodeWarning]:
         is_old = function in old and any(ast.dump(part) in before for part in body)
         is_broad = any(name.strip(" ()").rpartition(".")[2] in BROAD for name in error.split(","))
         first = f" of {cut(first_line(body[0]))}" if body else ""
-        text = (
-            f"{function}: errors{first} are ignored: except{f' {error}' if error else ''}: {action}"
-        )
-        yield CodeWarning(is_old and is_broad, text.removeprefix(": "))
+        text = f"errors{first} are ignored: except{f' {error}' if error else ''}: {action}"
+        yield CodeWarning(function, text, is_old and is_broad)
 
 
 def _ignored(units: Units) -> Iterator[tuple[str, str, str, list[ast.stmt]]]:
@@ -388,8 +385,8 @@ def kept_results(old: Units, new: Units) -> Iterator[CodeWarning]:
         if caches and caches[0] not in before:
             callers = [function for function, part in new.items() if _calls(part, name)]
             user = f" for {', '.join(callers)}" if callers else ""
-            text = f"{name} gets @{caches[0]}, so that its result{user} is kept"
-            yield CodeWarning(_asks(unit, functions), text, is_kept=True)
+            text = f"gets @{caches[0]}, so that its result{user} is kept"
+            yield CodeWarning(name, text, _asks(unit, functions), is_kept=True)
 
 
 def _calls(node: ast.AST, name: str) -> bool:

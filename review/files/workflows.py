@@ -5,12 +5,12 @@ zizmor, which `make lint` runs, and the owners of .github/ judge everything else
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from review.amounts import unsafe_amount
 from review.commands import command_findings
-from review.files.readers import read_yaml
+from review.files.readers import UNREADABLE, Finding, compared, read_yaml
 from review.values import Unreadable, ValueDifference, as_list, named, value_differences
 
 FOLDER = ".github/workflows/"
@@ -52,8 +52,6 @@ _PIPE = re.compile(r"'[^']*'|\"[^\"]*\"|\|\||(\|)")
 AS_BEFORE = "each job has the same triggers, conditions, permissions and steps as before"
 
 Workflow = dict[Any, Any]
-Finding = tuple[str, str]
-"""Rule and text."""
 
 
 def describe_workflows(
@@ -70,33 +68,31 @@ def describe_workflows(
         if counts[1] > counts[0]:
             text = "zizmor, which lints workflows, ignores more findings"
             findings[path].append(("weakened_checks", text))
-        with suppress(Unreadable):
-            findings[path] += _changed_values(base.get(path), head.get(path))
-        with suppress(Unreadable):
-            old, new = ({*_rights(side.get(path, b"{}"))} for side in (base, head))
-            jobs_by_right: dict[str, list[str]] = {}
-            for job, text in sorted(new - old):
-                jobs_by_right.setdefault(text, []).append(job)
-            for text, jobs in jobs_by_right.items():
-                findings[path].append(("widened_workflows", f"{_named_jobs(jobs)}{text}"))
+        sides = base.get(path), head.get(path)
+        findings[path] += compared(chain(_new_rights(*sides), _changed_values(*sides)))
     if not changed:
         return findings
-    broken_before = set[tuple[str, str]]()
-    with suppress(Unreadable):
-        broken_before.update(broken_invariants(base))
-    try:
-        for path, text in broken_invariants(head):
-            if (path, text) not in broken_before:
-                place = path if path in findings else changed[0]
-                findings[place].append(("widened_workflows", text))
-    except Unreadable as error:
-        findings[changed[0]].append(("unreadable_files", f"not compared: {error}"))
-    return findings
+    broken_before = {*compared(broken_invariants(base), "")}
+    for path, text in compared(broken_invariants(head)):
+        if (path, text) not in broken_before:
+            rule = UNREADABLE if path == UNREADABLE else "widened_workflows"
+            findings.get(path, findings[changed[0]]).append((rule, text))
+    return {path: [*dict.fromkeys(rows)] for path, rows in findings.items()}
 
 
 def _named_jobs(names: Sequence[str]) -> str:
     """Return the start of a sentence about jobs, empty without a name."""
     return f"the job{'s' * (len(names) > 1)} {named(names)} " if any(names) else ""
+
+
+def _new_rights(before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield each new right of jobs."""
+    old, new = ({*_rights(side or b"{}")} for side in (before, after))
+    jobs_by_right: dict[str, list[str]] = {}
+    for job, text in sorted(new - old):
+        jobs_by_right.setdefault(text, []).append(job)
+    for text, jobs in jobs_by_right.items():
+        yield "widened_workflows", f"{_named_jobs(jobs)}{text}"
 
 
 def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Finding]:

@@ -163,7 +163,7 @@ def test_labels_that_are_an_archive_are_a_danger() -> None:
     (danger,) = result.dangers
     assert (danger.rule, danger.message) == (
         "unreadable_files",
-        f"{path}: not a file of labels: is not UTF-8",
+        f"{path}: not compared: is not UTF-8",
     )
 
 
@@ -294,3 +294,47 @@ def test_options_of_the_cdk_cli_are_those_of_each_deploy() -> None:
     (danger,) = review("cdk.json", before, f'{before[:-1]}, "rollback": false}}').dangers
     assert danger.rule == "changed_stack_settings"
     assert "rollback: none -> false" in danger.message
+
+
+CDK = '{"app": "python3 app.py"}'
+UNSAFE_CDK = '{"app": "python3 app.py", "rollback": false'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'{UNSAFE_CDK}, "app": "python3 app.py"}}',
+        f"\ufeff{UNSAFE_CDK}}}",
+        f'{UNSAFE_CDK}, "context": {{"a": [{", ".join("0" * 1001)}]}}}}',
+        f'{UNSAFE_CDK}, "context": {"[" * 50}{"]" * 50}}}',
+        f"{UNSAFE_CDK}}}{' ' * 1024 * 1024}",
+        f"[{UNSAFE_CDK}}}]",
+        f'{UNSAFE_CDK}, "Ref": ""}}',
+        "",
+    ],
+    ids=["twice", "mark", "long list", "levels", "spaces", "list", "Ref", "empty"],
+)
+def test_options_of_the_cdk_cli_are_not_hidden(content: str) -> None:
+    before = CDK.replace("}", ', "context": {"a": [0]}}')
+    (danger,) = review("cdk.json", before, content).dangers
+    assert danger.rule in ("changed_stack_settings", "unreadable_files")
+    (danger,) = compare_files({**OWNERS, "cdk.json": b"\xff"}, OWNERS).dangers
+    assert danger.rule == "unreadable_files"
+    settings = review("pyproject.toml", "[a]", f"a = {'[' * 5000}")
+    assert "not compared: " in settings.notes[0]
+    assert settings.dangers == ()
+
+
+def test_job_with_the_name_of_a_function_hides_no_lost_guard() -> None:
+    """In templates, the value of {"Ref": NAME} has no parts."""
+    path = ".github/workflows/x.yml"
+    jobs = "on: push\njobs:\n  Ref: {}\n  a: {environment: prod}\n"
+    assert review(path, jobs, jobs.replace("environment: prod", "")).dangers
+    long = f"{jobs}env: {{x: [{', '.join('0' * 1001)}]}}\n"
+    rules = {danger.rule for danger in review(path, jobs, long).dangers}
+    assert "unreadable_files" in rules
+
+
+def test_name_of_a_setting_is_not_bold() -> None:
+    (danger,) = review("cdk.json", CDK, CDK.replace("}", ', "**No danger**": 1}')).dangers
+    assert "**" not in danger.message

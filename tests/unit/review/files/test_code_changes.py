@@ -135,7 +135,17 @@ def test_escape_is_not_put_into_a_format_string() -> None:
 
 def test_deep_code_is_not_compared() -> None:
     nested = f"{CODE}\nx = {'-' * 500}1\n"
-    assert "nested too deeply" in review(nested).code[0]
+    (danger,) = (part for part in review(nested).dangers if part.rule == "unreadable_files")
+    assert "nested too deeply" in danger.message
+    assert "nested too deeply" in review(nested, "stacks/catalog.py").code[0]
+
+
+def test_many_steps_are_compared() -> None:
+    """As one expression, they would have too many levels for functions with recursion."""
+    steps = "".join(f" x{number + 1} = f(x{number})\n" for number in range(400))
+    before = f"def main(x0):\n{steps} return x400\n"
+    changes = CodeChanges(before.encode(), before.replace("f(x399)", "g(x399)").encode())
+    assert "f -> g" in changes.texts(500)[0]
 
 
 def test_order_and_place_of_code() -> None:
@@ -220,6 +230,49 @@ def test_check_that_refuses_as_much(edits: tuple[str, ...]) -> None:
     assert review(edited(*edits)).dangers == ()
 
 
+MOVED = """    if not _is_known(crate) and not all(crate):
+        raise LookupError(crate)
+"""
+UNUSED = "def _unused(crate):\n"
+
+
+@pytest.mark.parametrize(
+    ("edits", "is_called"),
+    [
+        ((MOVED, "", "def _client", f"{UNUSED}{MOVED}\ndef _client"), False),
+        ((MOVED, "    _unused\n", "def _client", f"{UNUSED}{MOVED}\ndef _client"), False),
+        ((MOVED, "", "def _client(name):", f"{UNUSED}{MOVED}\ndef _client(name):\n    _unused(1)"),
+         False),
+        ((MOVED, "", "def _client", f"def get(crate):\n{MOVED}\ndef _client"), False),
+        (("    _check(event[\"Crate\"], event)\n", "", "def _client",
+          "def _unused(event):\n    _check(event[\"Crate\"], event)\n\ndef _client"), False),
+        (("    try:\n        _publish(parcels)", "    try:\n        pass", "def _client",
+          "def _unused(parcels):\n    _publish(parcels)\n\ndef _client"), False),
+        ((MOVED, "    _refuse(crate)\n", "def _client",
+          f"def _refuse(crate):\n    _used(crate)\n\ndef _used(crate):\n{MOVED}\ndef _client"),
+         True),
+        ((MOVED, "    Crate()._used(crate)\n", "def _client",
+          f"class Crate:\n  def _used(self, crate):\n{MOVED}\ndef _client"), True),
+        ((MOVED, "    Crate(crate)\n", "def _client",
+          f"class Crate:\n  def __init__(self, crate):\n{MOVED}\ndef _client"), True),
+    ],
+)  # fmt: skip
+def test_statement_that_moves_to_a_new_function(edits: tuple[str, ...], *, is_called: bool) -> None:
+    after = edited(*edits)
+    assert not review(after).dangers if is_called else review(after).dangers
+    text = "; ".join(CodeChanges(CODE.encode(), after.encode()).texts(500))
+    assert "nested otherwise" not in text
+
+
+def test_check_that_moves_to_a_function_of_another_file() -> None:
+    other = "delivery/crates.py"
+    new = f"def refuse(crate):\n{MOVED}"
+    for call, rules in (("crates.refuse(crate)", []), ("crate.refuse(crate)", ["weakened_checks"])):
+        head = {"delivery/steps.py": edited(MOVED, f"    {call}\n").encode(), other: new.encode()}
+        dangers = compare_files({"delivery/steps.py": CODE.encode()}, head).dangers
+        assert [d.rule for d in dangers if d.rule == "weakened_checks"] == rules
+
+
 @pytest.mark.parametrize(
     ("edits", "text"),
     [
@@ -299,6 +352,25 @@ def test_renamed_functions_and_variables_act_alike() -> None:
     assert review(after).dangers == ()
 
 
+def test_another_function_is_not_a_renamed_method() -> None:
+    before = """
+class Crate:
+    def check(self, event):
+        return event["Seal"]
+
+def handle(event):
+    check(event)
+"""
+    after = before.replace("def check", "def skip").replace("    check(event)", "    skip(event)")
+    text = "; ".join(CodeChanges(before.encode(), after.encode()).texts(500))
+    assert "check -> skip" in text
+    assert "Crate.check is renamed Crate.skip" in text
+    own = before.replace("def check(self, event):\n        return",
+                         "def check(self, event):\n        return self.skip(event) or")  # fmt: skip
+    after = own.replace("def check", "def skip")
+    assert "renamed" not in "; ".join(CodeChanges(own.encode(), after.encode()).texts(500))
+
+
 def test_function_that_can_act_differently() -> None:
     after = edited('"sns"', '"sqs"')
     (danger,) = review(after).dangers
@@ -315,6 +387,15 @@ def test_danger_names_the_other_functions_that_can_act_differently() -> None:
     (danger,) = review(weaker).dangers
     assert danger.consequences == ("code in AWS can act differently also in _publish",)
     assert review(weaker, "stacks/catalog.py").dangers == ()
+
+
+def test_danger_of_the_module_explains_no_function_of_its_first_word() -> None:
+    before = "LIMIT = read()\n\ndef errors(event):\n    return event.a(1)\n"
+    after = before.replace("LIMIT = read()", "try:\n    LIMIT = read()\nexcept Exception: pass")
+    after = after.replace("event.a(1)", "event.b(1)")
+    (danger,) = compare_files({PATH: before.encode()}, {PATH: after.encode()},
+                              frozenset({after.encode()})).dangers[:1]  # fmt: skip
+    assert "code in AWS can act differently also in errors" in danger.consequences
 
 
 def test_answer_that_depends_on_another_condition() -> None:
