@@ -82,7 +82,7 @@ def response_caches(model: Model) -> Problems:
         yield (
             model.field_location("response_cache"),
             "Triton refuses a response cache with "
-            f"{'decoupled: true' if is_decoupled else 'sequence_batching'}: remove one of both",
+            f"{'decoupled: true' if is_decoupled else 'sequence_batching'}: remove one of the two",
         )
 
 

@@ -1,4 +1,4 @@
-"""The new functions that functions call, to which their statements can move."""
+"""The new functions that an existing function calls: its statements may have moved into them."""
 
 import ast
 import re
@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterator, Mapping
 from review.files.python_code import last_name
 
 Units = Mapping[str, ast.AST]
-"""Qualified name, also PATH:NAME -> function, or class or module without its functions."""
+"""Functions, classes and modules by qualified name, those of several files by PATH:NAME.
+
+Classes and modules are without their functions."""
 
 
 def called_functions(units: Units, known: Collection[str]) -> dict[str, set[str]]:
-    """Return for each of the `known` functions the other ones that it calls, also by others."""
+    """Return which new functions each of the `known` ones calls, also through new ones."""
     by_form: dict[str, set[str]] = {}
     for name in units.keys() - known:
         for form in _forms(name):
@@ -28,7 +30,10 @@ def called_functions(units: Units, known: Collection[str]) -> dict[str, set[str]
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """Return how code calls a function: a method as an attribute, a special one by its class."""
+    """Return how code calls a function: NAME and MODULE.NAME, or .NAME for a method.
+
+    A special method such as `__init__` is called by the name of its class.
+    """
     path, _, own = name.rstrip("'").rpartition(":")
     *owner, last = re.sub(r"\.__\w+__$", "", own).split(".")
     module = path.rpartition("/")[2].removesuffix(".py")

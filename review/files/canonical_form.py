@@ -19,7 +19,7 @@ _LATER = (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp,
           ast.NamedExpr, ast.stmt)  # fmt: skip
 """Parts that run later, several times or perhaps never."""
 MAX_LEVELS = 100
-"""Maximum levels of a statement and the value that it gets, which functions with recursion read."""
+"""Maximum nesting of a statement with an inserted value, which recursive functions read."""
 _READING_NAMES = ("dir", "eval", "exec", "locals", "vars")
 """Functions to which the names of local variables matter."""
 
@@ -53,7 +53,7 @@ def are_equal(old: ast.AST, new: ast.AST) -> bool:
 def renamed_functions(old: Mapping[str, ast.AST], new: Mapping[str, ast.AST]) -> dict[str, str]:
     """Return old -> new name of functions and classes with the same content, in the same class.
 
-    A name that the old code uses for something else is not the new name of a function.
+    A function is not renamed to a name that the old code already uses.
     """
     used = {last_name(part) or getattr(part, "arg", "")
             for unit in old.values() for part in ast.walk(unit)}  # fmt: skip

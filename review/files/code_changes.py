@@ -93,11 +93,17 @@ class CodeChanges:
             change
             for name in new
             if name in old and name in self._changed
-            for others in [[*gone, *(new[other] for other in self._called[name])]]
-            for moved in [{first_line(row) for other in others for row in statements(other)}]
-            for change in statement_changes(name, old[name], new[name])
-            if change.is_pair or first_line(change.node) not in moved
+            for change in self._unmoved(name, gone)
         ]
+
+    def _unmoved(self, name: str, gone: Sequence[ast.AST]) -> Iterator[Change]:
+        """Yield a function's changes without statements of `gone` and of new functions it calls."""
+        old, new = self.units
+        others = (*gone, *(new[other] for other in self._called[name]))
+        moved = {first_line(statement) for other in others for statement in statements(other)}
+        for change in statement_changes(name, old[name], new[name]):
+            if change.is_pair or first_line(change.node) not in moved:
+                yield change
 
     @property
     def units(self) -> tuple[Units, Units]:
@@ -361,7 +367,7 @@ class _Module:
 
     @property
     def own_calls(self) -> set[str]:
-        """The calls of the functions and classes of the file, and of .METHOD."""
+        """How functions and classes of the file are called: NAME, or .METHOD for a method."""
         return {"." * ("." in name) + name.rpartition(".")[2] for name in self.units}
 
     @cached_property

@@ -250,10 +250,10 @@ def _lost_checks(
             yield from ((path, f"no longer calls {name}") for name in sorted(calls[path][1]))
     before = refusals(old)
     losing = {name for name, *_ in before - refusals({name: new[name] for name in called})}
-    used = called.keys() | set[str]().union(*(called.get(name, used) for name in losing))
+    reached = called.keys() | set[str]().union(*(called.get(name, used) for name in losing))
     old_rows, rows = (
         Counter((name.rpartition(":")[0], *row) for name, *row in side.elements())
-        for side in (before, refusals({name: new[name] for name in used}))
+        for side in (before, refusals({name: new[name] for name in reached}))
     )
     lost, gained = old_rows - rows, rows - old_rows
     kept = {statement for _, _, statement, _ in gained}

@@ -23,7 +23,7 @@ Finding = tuple[str, str]
 
 
 def compared(findings: Iterator[Finding], rule: str = UNREADABLE) -> Iterator[Finding]:
-    """Yield rules and texts about a file, and that the rest of it cannot be read.
+    """Yield findings of a file, and a last one if the rest of it cannot be read.
 
     Programs can accept what these readers refuse, so that nothing may be hidden there.
     """

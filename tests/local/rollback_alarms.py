@@ -1,5 +1,7 @@
 """Set the rollback alarms as an operator rehearses them: SetAlarmState.
 
+Evaluations set an alarm back; those of new instances get a condition that is always true.
+
 CloudWatch takes no metric data of namespaces that begin with AWS/.
 """
 

@@ -83,7 +83,7 @@ def test_model_imports_from_the_environment_in_its_version_folder(
 
 
 def _answer(server: TritonServer, archive: str) -> list[float]:
-    """Return the values that the archive's model returns for 3."""
+    """Return the values that the archive's model returns for the input 3."""
     tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [3]}
     body = json.dumps({"inputs": [tensor]}).encode()
     (output,) = json.loads(server.invoke(archive, body, "application/json").body)["outputs"]

@@ -141,7 +141,7 @@ def test_deep_code_is_not_compared() -> None:
 
 
 def test_many_steps_are_compared() -> None:
-    """As one expression, they would have too many levels for functions with recursion."""
+    """Joined into one expression, they would be nested too deeply for recursive functions."""
     steps = "".join(f" x{number + 1} = f(x{number})\n" for number in range(400))
     before = f"def main(x0):\n{steps} return x400\n"
     changes = CodeChanges(before.encode(), before.replace("f(x399)", "g(x399)").encode())
