@@ -61,7 +61,7 @@ def send_new_socket(parent: socket.socket, closed: asyncio.Event) -> None:
     with suppress(ConnectionError):
         request = parent.recv(1)
     if not request:
-        asyncio.get_running_loop().remove_reader(parent)
+        asyncio.get_running_loop().remove_reader(parent)  # it stays readable
         closed.set()
         return
     with suppress(OSError), socket.socket(socket.AF_INET) as new:  # the parent may have exited
@@ -83,11 +83,13 @@ async def run(
             group=user,
             extra_groups=None if user is None else [],
         )
-        asyncio.get_running_loop().add_reader(parent, send_new_socket, parent, closed)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(parent, send_new_socket, parent, closed)
         ended = asyncio.ensure_future(server.wait())
         await asyncio.wait(
             {ended, asyncio.ensure_future(closed.wait())}, return_when=asyncio.FIRST_COMPLETED
         )
+        loop.remove_reader(parent)  # a request may be scheduled already
         if not ended.done():
             server.send_signal(signal.SIGTERM)
             with suppress(TimeoutError):

@@ -110,3 +110,16 @@ def test_server_that_ignores_sigterm_is_killed(
         return await running
 
     assert asyncio.run(close_running_broker()) == -signal.SIGKILL
+
+
+def test_request_is_not_read_after_the_end_of_the_server() -> None:
+    """A request that arrives with the end of the server would be read from a closed socket."""
+    parent_socket, broker_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    async def run_and_request() -> None:
+        descriptor = broker_socket.detach()
+        assert await broker.run(descriptor, [sys.executable, "-I", "-S", "-c", ""], {}) == 0
+        assert not asyncio.get_running_loop().remove_reader(descriptor)
+
+    with parent_socket:
+        asyncio.run(run_and_request())
