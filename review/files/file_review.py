@@ -18,6 +18,7 @@ from review.files.changed_code import (
     UNOWNED_CODE,
     ChangedFile,
     CodeOwners,
+    changed_lines,
     file_lines,
     package_lines,
 )
@@ -137,6 +138,8 @@ def compare_files(
             findings, statements[file.path] = _code_findings(
                 file.path, code_changes[file.path], is_function=file.after in assets
             )
+        elif SCRIPT.fullmatch(file.path):
+            statements[file.path] = changed_lines(file)
         findings += dict.fromkeys((*_findings(file, base, head), *by_file[file.path]))
         findings = [(rule, not_bold(text)) for rule, text in findings]
         if file.path in LOCATIONS:
