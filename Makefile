@@ -226,7 +226,7 @@ docs: install-cdk $(DOCS)/.installed ## build the documentation site into docs.o
 	@echo "docs.out/index.html"
 
 .PHONY: pr
-pr: lint test drill-test models-test ## what the pull-request workflow runs: lint, tests, review
+pr: lint test drill-test models-test ## lint, tests and the review; the workflow adds docs, readme-test, dist-test
 	@$(MAKE) review
 
 .PHONY: lines

@@ -33,7 +33,7 @@ def save_release(bucket: ArchiveBucket, release: ReleaseArtefact, stage: str) ->
     names = {digest: name for name, digest in release.part(stage).items()}
     with ThreadPoolExecutor(CONCURRENCY) as pool:
         contents = pool.map(release.read, names.values())
-        list(pool.map(bucket.write_once, map(FILES.__add__, names), contents))
+        list(pool.map(bucket.write_once, [FILES + digest for digest in names], contents))
     bucket.write_once(_key(release.digest), release.to_json().encode())
 
 
@@ -53,8 +53,8 @@ def fetch_release(bucket: ArchiveBucket, digest: str, stage: str, folder: Path) 
     release = ReleaseArtefact.load(folder, expected=digest)
     files = release.part(stage)
     with ThreadPoolExecutor(CONCURRENCY) as pool:
-        keys, paths = map(FILES.__add__, files.values()), map(folder.joinpath, files)
-        list(pool.map(partial(_fetch, bucket), keys, paths))
+        keys = [FILES + digest for digest in files.values()]
+        list(pool.map(partial(_fetch, bucket), keys, [folder / name for name in files]))
     return release
 
 

@@ -56,7 +56,7 @@ class JsonService:
         return self._model.operation_model(name).input_shape
 
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Validate a request and run its operation. Raises `ApiError`."""
+        """Validate a request and run its operation. Raise `ApiError`."""
         if name not in self.operations:
             raise not_emulated(name)
         shape = self.input_shape(name)

@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable
 
-_DEFAULT_SPEED = 60.0
 _MIN_PAUSE_SECONDS = 0.05
 
 _log = logging.getLogger(__name__)
@@ -14,7 +13,7 @@ _log = logging.getLogger(__name__)
 class Clock:
     """A clock in AWS's seconds for one operation, such as an update."""
 
-    def __init__(self, speed: float = _DEFAULT_SPEED) -> None:
+    def __init__(self, speed: float) -> None:
         self._speed = speed
         self._start, self._skipped = time.monotonic(), 0.0
 

@@ -144,7 +144,7 @@ class Folder:
         return None
 
     def require_running(self) -> RunningSageMaker:
-        """Return the local SageMaker on this folder. Raises `LocalSageMakerError` if none runs."""
+        """Return the local SageMaker on this folder. Raise `LocalSageMakerError` if none runs."""
         if running := self.running():
             return running
         if self._state.exists():

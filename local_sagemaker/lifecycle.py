@@ -73,7 +73,7 @@ def _up(folder: Folder, port: int | None, keep: bool, parent: int | None) -> Run
     python = installation.model_python.version
     with _storage_errors(folder):
         _make_empty(folder, except_for=(folder.kept, folder.objects) if kept else ())
-        pid = _spawn(folder, port, *filter(None, [parent]))
+        pid = _spawn(folder, port, parent)
         running = RunningSageMaker(pid=pid, port=port, python=python)
         try:
             folder.write_state(running)
@@ -202,16 +202,17 @@ def _is_running(running: RunningSageMaker) -> bool:
     return running.is_alive()
 
 
-def _spawn(folder: Folder, port: int, *parent: int) -> int:
+def _spawn(folder: Folder, port: int, parent: int | None) -> int:
     """Start the server in a new session, so that Ctrl-C does not reach it; return its PID.
 
     It does not get the user's AWS credentials: functions would inherit them.
     """
+    arguments = [*folder.server_arguments(port), *([str(parent)] if parent else [])]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     with os.fdopen(os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as log:
         return os.posix_spawn(
             sys.executable,
-            [sys.executable, *folder.server_arguments(port), *map(str, parent)],
+            [sys.executable, *arguments],
             {
                 **inherited,
                 "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD_BYTES),

@@ -52,7 +52,7 @@ class NotParsed(ValueError):
 
 
 def parse(text: str) -> ModelConfig:
-    """Return the ModelConfig of a config.pbtxt's text. Raises `NotParsed`."""
+    """Return the ModelConfig of a config.pbtxt's text. Raise `NotParsed`."""
     try:
         return text_format.Parse(text, ModelConfig())
     except text_format.ParseError as error:
@@ -83,7 +83,7 @@ def _nearest_name(reason: str) -> str:
 
 
 def read(path: Path) -> ModelConfig:
-    """Return the ModelConfig of a file. Raises `NotParsed`, also for values that are not UTF-8.
+    """Return the ModelConfig of a file. Raise `NotParsed`, also for values that are not UTF-8.
 
     Comments may have any bytes: Triton loads such a file.
     """

@@ -118,7 +118,7 @@ class ModelPlan:
 def plan_model(model: ModelSource) -> ModelPlan:
     """Check a model's source and return its plan, without a build and without network access.
 
-    Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
+    Raise `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
     """
     repository, plans = checks.read(model), model.shared.plans
     if model.code not in plans:

@@ -108,7 +108,7 @@ class Repository:
 
     @classmethod
     def read(cls, folder: Path, *, display_path: Path | None = None) -> Self:
-        """Return the repository. Raises `RepositoryInvalid` for syntax errors in config.pbtxt."""
+        """Return the repository. Raise `RepositoryInvalid` for syntax errors in config.pbtxt."""
         display_path = folder if display_path is None else display_path
         models, findings = {}, []
         for path in sorted(folder.glob(f"*/{CONFIG}")):
@@ -166,7 +166,7 @@ class Repository:
         """The model that SageMaker serves: the only ensemble, or the only model.
 
         Triton's SageMaker front end chooses in the same way (server src/sagemaker_server.cc).
-        Raises `KeyError` if there are several candidates or none, which `checks` report first.
+        Raise `KeyError` if there are several candidates or none, which `checks` report first.
         """
         ensembles = [model for model in self.models.values() if model.is_ensemble]
         candidates = ensembles or list(self.models.values())

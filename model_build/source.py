@@ -45,18 +45,18 @@ class ModelFolder:
 
     @cached_property
     def recipe_file(self) -> YamlFile | None:
-        """The recipe, None of a complete model repository. Raises `InvalidFile`."""
+        """The recipe, None of a complete model repository. Raise `InvalidFile`."""
         path = self.path / recipe.FILE
         return YamlFile.read(path, path.read_bytes()) if path.is_file() else None
 
     @cached_property
     def table(self) -> RecipeTable | None:
-        """The table whose rows are the models, None if it has none. Raises `InvalidFile`."""
+        """The table whose rows are the models, None if it has none. Raise `InvalidFile`."""
         return RecipeTable.read(self.recipe_file) if self.recipe_file else None
 
     @cached_property
     def recipe(self) -> Recipe:
-        """The recipe of a folder without a table. Raises `InvalidFile`."""
+        """The recipe of a folder without a table. Raise `InvalidFile`."""
         if self.recipe_file is None:
             return Recipe(description="A Triton model repository, packed as it is")
         if self.table:
@@ -67,12 +67,12 @@ class ModelFolder:
 
     @cached_property
     def repository(self) -> Repository:
-        """The configurations in the folder. Raises `RepositoryInvalid`."""
+        """The configurations in the folder. Raise `RepositoryInvalid`."""
         return Repository.read(self.path)
 
     @property
     def alternatives(self) -> Collection[str]:
-        """The names of the rows, or of the recipe's alternatives. Raises `InvalidFile`."""
+        """The names of the rows, or of the recipe's alternatives. Raise `InvalidFile`."""
         return self.table.rows if self.table else self.recipe.alternatives
 
     def model(self, alternative: str | None = None) -> "ModelSource":
@@ -84,7 +84,7 @@ class ModelFolder:
         return self._models[alternative]
 
     def models(self) -> Iterator["ModelSource"]:
-        """Yield all models of the folder. Raises `InvalidFile`."""
+        """Yield all models of the folder. Raise `InvalidFile`."""
         if not self.table:
             yield self.model()
         yield from map(self.model, self.alternatives)
@@ -200,19 +200,19 @@ class ModelSource:
 
     @cached_property
     def recipe(self) -> Recipe:
-        """The folder's recipe, or that of the row. Raises `InvalidFile`."""
+        """The folder's recipe, or that of the row. Raise `InvalidFile`."""
         if self.alternative and self.shared.table:
             return self.shared.table.recipe(self.alternative)
         return self.shared.recipe
 
     @property
     def is_table(self) -> bool:
-        """Whether the folder has a table, and no row is named. Raises `InvalidFile`."""
+        """Whether the folder has a table, and no row is named. Raise `InvalidFile`."""
         return self.alternative is None and self.shared.table is not None
 
     @property
     def is_row(self) -> bool:
-        """Whether the model is a row of a table. Raises `InvalidFile`."""
+        """Whether the model is a row of a table. Raise `InvalidFile`."""
         return bool(self.alternative and self.shared.table)
 
     @property
@@ -326,12 +326,12 @@ class Models:
         return self._folders.setdefault(name, ModelFolder(self.path / name))
 
     def rows(self, name: str) -> list[ModelSource]:
-        """Return the rows of a folder's table, empty if it has none. Raises `InvalidFile`."""
+        """Return the rows of a folder's table, empty if it has none. Raise `InvalidFile`."""
         folder = self.folder(name)
         return list(folder.models()) if folder.table else []
 
     def find(self, name: str) -> ModelSource:
-        """Return the model called `name`. Raises `ModelNotFound`, and `InvalidFile`."""
+        """Return the model called `name`. Raise `ModelNotFound`, and `InvalidFile`."""
         folder, alternative, invalid = name, "", None
         while folder:
             if is_model(self.path / folder):
@@ -372,7 +372,7 @@ class Models:
 
 
 def find_model(models: Path, name: str) -> ModelSource:
-    """Return the model called `name` among the folders in `models`. Raises `ModelNotFound`."""
+    """Return the model called `name` among the folders in `models`. Raise `ModelNotFound`."""
     return Models(models).find(name)
 
 

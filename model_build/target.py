@@ -46,7 +46,7 @@ class BuildTarget:
         return self.processor == "cuda" and "tensorflow" in release.backends
 
     def with_python(self, python: str) -> Self:
-        """Return the target with another Python version (`3.11`). Raises `BuildError`.
+        """Return the target with another Python version (`3.11`). Raise `BuildError`.
 
         The image's own version becomes None, so that equal targets have equal names.
         """
@@ -69,7 +69,7 @@ class BuildTarget:
     def parse(cls, text: str) -> Self:
         """Return the target of a string such as `cpu-24.09` or `cuda-25.09-sm86-py311`.
 
-        Raises `ValueError`.
+        Raise `ValueError`.
         """
         match = _TARGET.fullmatch(text)
         if match is None:

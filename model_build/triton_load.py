@@ -45,7 +45,7 @@ NATIVE_CODE = re.compile(r"\.cpython-(\d)(\d+)-.*\.so")
 """The file name of an extension module for one Python version (PEP 3149)."""
 
 Load = Callable[[Build, Path, Progress], LoadRecord]
-"""A function of a build and its archive. Raises `BuildError` if Triton does not load it."""
+"""A function of a build and its archive, with `BuildError` if Triton does not load it."""
 
 
 def skip_load(reason: str) -> Load:
@@ -58,16 +58,17 @@ def skip_load(reason: str) -> Load:
     return skip
 
 
-def load(build: Build, packed: Path, progress: Progress) -> LoadRecord:
-    """Load an archive as a multi-model endpoint does, and send a request.
+@contextmanager
+def loader(no_load: str | None) -> Iterator[Load]:
+    """Yield the function that loads the archives of a run, or loads none for a reason.
 
-    It is that of the model's golden file, without one of zeros. Triton also runs the samples of
-    `model_warmup`. For a GPU target, it loads the configurations for a CPU. A model that rejects
-    the request, or gives another answer than the golden file has, is no error, since deliveries
-    compare answers too: it is a warning, and recorded.
+    It loads them into one Triton if possible: a start takes longer than most loads.
     """
-    with in_one_triton(load) as load_archive:
-        return load_archive(build, packed, progress)
+    if no_load is not None:
+        yield skip_load(no_load)
+        return
+    with _Triton() as triton:
+        yield triton.load
 
 
 def load_drawn(load_archive: Load, models: Iterable[ModelSource]) -> Load:
@@ -99,19 +100,6 @@ def load_drawn(load_archive: Load, models: Iterable[ModelSource]) -> Load:
     return load_or_refer
 
 
-@contextmanager
-def in_one_triton(load_archive: Load) -> Iterator[Load]:
-    """Yield a function that does the same as `load_archive`; `load` with one Triton if possible.
-
-    A start of Triton takes longer than most loads.
-    """
-    if load_archive is not load:
-        yield load_archive
-        return
-    with _Triton() as triton:
-        yield triton.load
-
-
 class _Triton:
     """The program `local_sagemaker.load_archive`, which starts at the first load.
 
@@ -130,7 +118,13 @@ class _Triton:
         self._ending.close()
 
     def load(self, build: Build, packed: Path, progress: Progress) -> LoadRecord:
-        """Load an archive as the function `load` does."""
+        """Load an archive as a multi-model endpoint does, and send a request.
+
+        The request is that of the golden file; without a golden file, its tensors are zeros. Triton
+        also runs the samples of `model_warmup`. For a GPU target, it loads the configurations for a
+        CPU. A model that rejects the request, or gives another answer than the golden file has, is
+        no error, since deliveries compare answers too: it is a warning, and recorded.
+        """
         reason = load_obstacle(build.repository, build.source.recipe)
         if reason is None and not _package():
             reason = f"{PACKAGE} is not installed"

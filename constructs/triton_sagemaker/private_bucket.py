@@ -11,10 +11,11 @@ from triton_sagemaker.problems import reject_plain_values
 
 
 class PrivateBucket(s3.Bucket):
-    """A bucket encrypted with `key`, by default a new one; `content` describes the objects.
+    """A bucket encrypted with `encryption_key`, by default a new one.
 
-    Access logs are kept for 90 days in a second bucket. Buckets and key are children of one
-    construct, `construct_id`. They are retained when the stack is deleted, the CDK's default.
+    `content` describes the objects. Access logs are kept for 90 days in a second bucket. Buckets
+    and key are children of one construct, `construct_id`. They are retained when the stack is
+    deleted, the CDK's default.
     """
 
     def __init__(

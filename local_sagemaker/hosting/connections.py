@@ -152,8 +152,9 @@ class Connections:
     def close(self) -> None:
         """Close the idle connections, and from now on each connection that is given back."""
         self._closed = True
-        if self._loop and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._close_idle)
+        if self._loop:
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._close_idle)
 
     def _close_idle(self) -> None:
         for connection in (*self._idle, *(self._lanes or [])):

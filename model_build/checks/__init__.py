@@ -149,7 +149,7 @@ def source_findings(source: ModelSource) -> list[Finding]:
 def read(source: ModelSource) -> Repository:
     """Return the source part of a model's repository.
 
-    Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all errors.
+    Raise `checked_yaml.InvalidFile` or `RepositoryInvalid` with all errors.
     """
     if problems := errors(source_findings(source)):
         raise RepositoryInvalid(problems)

@@ -11,7 +11,6 @@ from model_build.commands.outcome import Outcome, exit_code
 from model_build.errors import BuildError
 from model_build.source import ModelSource, all_models, contains_models, find_model, is_model
 from model_build.target import BuildTarget
-from model_build.triton_load import load, skip_load
 from platform_facts.rules import checked_yaml
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -57,9 +56,6 @@ def add_load(parser: argparse.ArgumentParser) -> None:
     """Add the option --no-load."""
     parser.add_argument(
         "--no-load",
-        dest="load",
-        type=skip_load,
-        default=load,
         metavar="REASON",
         help="do not load the archive into Triton; the manifest gets the reason",
     )

@@ -16,6 +16,7 @@ from model_build.export.weights import CACHE
 from model_build.progress import Printer
 from model_build.publishing.folder import save_archive
 from model_build.source import ModelSource
+from model_build.triton_load import loader
 
 
 def add_to(commands: Commands) -> None:
@@ -44,11 +45,14 @@ def run(options: argparse.Namespace) -> Outcome:
     progress = Printer(model.name)
     _make_folder(options.output)
     engines = Engines(FolderResultStore(CACHE / "engines"), LocalGpu())
-    with build(
-        model, name=model.name, target=options.target, progress=progress, engines=engines
-    ) as result:
+    with (
+        build(
+            model, name=model.name, target=options.target, progress=progress, engines=engines
+        ) as result,
+        loader(options.no_load) as load,
+    ):
         path = options.output / file_name(model.name, model.digest[:VERSION_DIGITS])
-        manifest = save_archive(result, path, load=options.load, progress=progress)
+        manifest = save_archive(result, path, load=load, progress=progress)
     return Outcome(text=f"wrote {path}", data={"path": str(path), **manifest.model_dump()})
 
 

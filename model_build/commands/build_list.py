@@ -25,7 +25,7 @@ from model_build.publishing.bucket import publish
 from model_build.publishing.engines import bucket_engines
 from model_build.source import ModelFolder, ModelSource
 from model_build.target import BuildTarget
-from model_build.triton_load import Load, in_one_triton, load_drawn
+from model_build.triton_load import Load, load_drawn, loader
 from plan.archives import ArchiveBucket
 from platform_facts.rules.bucket_keys import source_key
 from platform_facts.rules.builds import BuildItem
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> Outcome:
         deadline=options.deadline,
     )
     errors = dict[str, str]()
-    with in_one_triton(options.load) as load, _Folders(s3, options, items, load) as folders:
+    with loader(options.no_load) as load, _Folders(s3, options, items, load) as folders:
         for number, item in enumerate(items, 1):
             progress = Printer(item.model)
             progress(f"{number} of {len(items)}")

@@ -31,7 +31,7 @@ from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer, Progress, ProgressBar
 from model_build.publishing.bucket import publish
 from model_build.publishing.engines import stage_engines
-from model_build.triton_load import Load, in_one_triton, load_drawn
+from model_build.triton_load import Load, load_drawn, loader
 from plan.archives import ArchiveBucket
 from plan.catalog import Catalog, Entry
 from platform_facts.rules.bucket_keys import PUBLISHED
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> Outcome:
     publisher = _Publisher(options)
     with ExitStack() as stack:
         stack.callback(publisher.record)
-        load = stack.enter_context(in_one_triton(options.load))
+        load = stack.enter_context(loader(options.no_load))
         load = load_drawn(load, [plan.source for plan in plans])
         bar = stack.enter_context(ProgressBar(len(plans))) if len(plans) > 1 else None
         for start in range(0, len(plans), BATCH):

@@ -16,7 +16,7 @@ from platform_facts.rules.bucket_keys import HISTORY
 
 
 def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
-    """Return the archive prefixes of an endpoint. Raises `BuildError` during an update."""
+    """Return the archive prefixes of an endpoint. Raise `BuildError` during an update."""
     clients = boto3.client("sagemaker"), boto3.client("cloudformation")
     return archive_prefixes(*clients, endpoint_name)
 

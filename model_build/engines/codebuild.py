@@ -58,7 +58,7 @@ class CodeBuildGpu:
         return platform_facts.codebuild_gpu().compute_capability
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
-        """Compile the job and download the files of its result. Raises `BuildError`."""
+        """Compile the job and download the files of its result. Raise `BuildError`."""
         job_bucket = JobBucket(self.bucket, job.digest)
         claim = job_bucket.last_claim()
         attempt = claim.attempt + 1 if claim else 1
@@ -167,7 +167,7 @@ class CodeBuildGpu:
         return self.deadline is not None and self.clock() >= self.deadline
 
     def _wait(self, job: EngineJob, build_id: str, progress: Progress) -> None:
-        """Wait until the build has succeeded. Raises `BuildError` if it failed."""
+        """Wait until the build has succeeded. Raise `BuildError` if it failed."""
         progress(f"{build_id} compiles the engine on a GPU, job {job.digest[:12]}")
         phase = ""
         while True:

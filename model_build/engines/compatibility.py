@@ -21,7 +21,7 @@ def compatibility_level(
 ) -> Level:
     """Return the level with which `builder_gpu` compiles engines of `release` for `target_gpu`.
 
-    Raises `BuildError` if there is none. Source: TensorRT documentation, hardware compatibility:
+    Raise `BuildError` if there is none. Source: TensorRT documentation, hardware compatibility:
     AMPERE_PLUS engines are compiled on and run on GPUs of compute capability 8.0 and newer; they
     may be slower than engines for one kind of GPU.
     """

@@ -22,7 +22,7 @@ class EngineResult:
 
     @classmethod
     def read(cls, folder: Path, job: EngineJob) -> "EngineResult":
-        """Read the result of `job` and check it against the job. Raises `BuildError`."""
+        """Read the result of `job` and check it against the job. Raise `BuildError`."""
         try:
             result = gpu_result.read(folder, job=job.digest)
         except StepError as error:

@@ -16,7 +16,7 @@ class LocalGpu:
     """Runner of engine jobs as local processes, with the installed `tensorrt`."""
 
     def compute_capability(self) -> ComputeCapability:
-        """Return the first GPU's compute capability. Raises `BuildError` without driver or GPU."""
+        """Return the first GPU's compute capability. Raise `BuildError` without driver or GPU."""
         try:
             return ComputeCapability.parse(Driver().compute_capability)
         except StepError as error:
@@ -26,7 +26,7 @@ class LocalGpu:
             ) from None
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
-        """Run the GPU step and forward its output to `progress`. Raises `BuildError`."""
+        """Run the GPU step and forward its output to `progress`. Raise `BuildError`."""
         error = ""
         with subprocess.Popen(
             [sys.executable, "-m", "model_build.gpu_step", str(job.folder), str(to)],

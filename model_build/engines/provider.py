@@ -19,10 +19,10 @@ class GpuRunner(Protocol):
     """A machine with a GPU and the TensorRT of the job's release, which runs engine jobs."""
 
     def compute_capability(self) -> ComputeCapability:
-        """Return the GPU's compute capability. Raises `BuildError` if there is no GPU."""
+        """Return the GPU's compute capability. Raise `BuildError` if there is no GPU."""
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
-        """Run the GPU step on `job`; the folder `to` gets its output. Raises `BuildError`."""
+        """Run the GPU step on `job`; the folder `to` gets its output. Raise `BuildError`."""
 
 
 class ResultStore(Protocol):
@@ -59,7 +59,7 @@ class Engines:
         """Return the result of `job` and the report of `check_outputs`.
 
         `check_outputs` is this build's gate, which raises `GateFailed`. It also checks accepted
-        results; results of the GPU step are accepted after the check. Raises `BuildError`.
+        results; results of the GPU step are accepted after the check. Raise `BuildError`.
         """
         accepted = scratch / "accepted"
         if self.accepted.fetch(job.digest, to=accepted):

@@ -18,7 +18,7 @@ class EnvironmentStep(RecipeStep):
     environment: InnerPath
 
     def run(self, output_path: Path, context: StepContext, **request: Any) -> None:
-        """Run the worker, which writes the file. Raises `BuildError` if the source fails."""
+        """Run the worker, which writes the file. Raise `BuildError` if the source fails."""
         environments.run_script(
             context.model_folder / self.environment,
             self.worker,

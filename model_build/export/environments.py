@@ -31,7 +31,7 @@ def run_script(
     """Run `script` with the packages of `requirements` and `request` as JSON on its stdin.
 
     `requirements` pins all packages, including dependencies; the script sees no other packages.
-    Raises `BuildError` with the end of the script's error output if it fails.
+    Raise `BuildError` with the end of the script's error output if it fails.
     """
     packages = install(requirements, progress=progress, cache=cache)
     process = subprocess.run(

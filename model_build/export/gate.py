@@ -65,7 +65,7 @@ class GateReport:
 def compare(
     cases: Iterable[GateCase], gate: Gate, *, converted_name: str, original_name: str
 ) -> GateReport:
-    """Return the differences. Raises `GateFailed` if they exceed the gate or shapes differ.
+    """Return the differences. Raise `GateFailed` if they exceed the gate or shapes differ.
 
     The names of the two models are for messages.
     """

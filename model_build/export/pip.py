@@ -14,7 +14,7 @@ def install(requirements: Path, to: Path, *options: str) -> None:
     """Install the wheels that `requirements` pins with hashes, and no others, into `to`.
 
     Packages run with the build's permissions, so requirements without hashes raise `BuildError`
-    before the installation. Raises `BuildError` with the end of pip's error output if it fails.
+    before the installation. Raise `BuildError` with the end of pip's error output if it fails.
     """
     if missing := [f"{location}: {message}" for location, message in missing_hashes(requirements)]:
         raise BuildError("\n".join(missing))

@@ -96,5 +96,5 @@ class RecipeStep(Strict):
         yield from ()
 
     def generate(self, output_path: Path, context: StepContext) -> StepOutput:
-        """Write the file or folder `output_path`. Raises `BuildError`."""
+        """Write the file or folder `output_path`. Raise `BuildError`."""
         raise NotImplementedError

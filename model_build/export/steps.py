@@ -7,7 +7,7 @@ from model_build.export.step import RecipeStep, StepContext, StepOutput
 
 
 def run_step(step: RecipeStep, to: Path, context: StepContext) -> StepOutput:
-    """Write the file or folder `to`. Raises `BuildError`."""
+    """Write the file or folder `to`. Raise `BuildError`."""
     if step.is_cacheable:
         output = StepOutput(
             cached_export(step, to, context, lambda: step.generate(to, context).gates)

@@ -16,7 +16,7 @@ from model_build.export.torch_model import TorchModel
 def load(source: str, context: StepContext) -> TorchModel:
     """Return the result of `source`, a `FILE.py:FUNCTION` in the model's folder.
 
-    The function gets the folder of the weights; torch is seeded before. Raises `BuildError` if the
+    The function gets the folder of the weights; torch is seeded before. Raise `BuildError` if the
     function does not exist, fails, or does not return a TorchModel.
     """
     _silence_libraries()

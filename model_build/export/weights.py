@@ -38,7 +38,7 @@ class _PinnedWeights(Strict):
         raise NotImplementedError
 
     def fetch(self, to: Path, model_folder: Path) -> None:
-        """Write the files into the folder `to`. Raises `BuildError`."""
+        """Write the files into the folder `to`. Raise `BuildError`."""
         raise NotImplementedError
 
 
@@ -181,7 +181,7 @@ def fetch(
 ) -> Path | None:
     """Return the cached folder with the verified files of `weights`, downloaded if necessary.
 
-    Returns None for no weights and for random weights. Raises `BuildError` if files cannot be
+    Return None for no weights and for random weights. Raise `BuildError` if files cannot be
     downloaded or have another SHA-256.
     """
     if weights is None or isinstance(weights, RandomWeights):

@@ -20,7 +20,7 @@ def compile_engine(
 ) -> tuple[bytes, bytes]:
     """Return the serialized engine, and the timing cache after the compilation.
 
-    `trt` is the module `tensorrt`. Raises `StepError` with the errors of the ONNX parser or of
+    `trt` is the module `tensorrt`. Raise `StepError` with the errors of the ONNX parser or of
     TensorRT.
     """
     builder = trt.Builder(log.logger)
@@ -47,7 +47,7 @@ def compile_engine(
 def load_engine(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -> Any:
     """Return the engine of a plan; `runtime` must exist as long as the engine.
 
-    Raises `StepError` if the engine lost its hardware compatibility level (pytorch/TensorRT#3941).
+    Raise `StepError` if the engine lost its hardware compatibility level (pytorch/TensorRT#3941).
     """
     engine = runtime.deserialize_cuda_engine(plan)
     if engine is None:

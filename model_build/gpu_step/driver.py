@@ -33,7 +33,7 @@ class Driver:
     """
 
     def __init__(self) -> None:
-        """Query the driver. Raises `StepError` if it is missing or has no usable GPU."""
+        """Query the driver. Raise `StepError` if it is missing or has no usable GPU."""
         try:
             self._library = ctypes.CDLL(LIBRARY)
         except OSError:

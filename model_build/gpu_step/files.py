@@ -27,7 +27,7 @@ class RawTensor(NamedTuple):
 
 
 def read_tensor(fields: dict[str, Any]) -> RawTensor:
-    """Return a tensor from JSON fields. Raises `ValueError` unless its file has a plain name.
+    """Return a tensor from JSON fields. Raise `ValueError` unless its file has a plain name.
 
     The JSON is not trusted, since publishers can write it: a path could lead out of the folder.
     """

@@ -62,7 +62,7 @@ def find_job_folder(folder: Path) -> Path:
 
 
 def read(folder: Path) -> Job:
-    """Read a job and check its files. Raises `StepError`."""
+    """Read a job and check its files. Raise `StepError`."""
     path = folder / FILE
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -44,7 +44,7 @@ class JobResult(NamedTuple):
 
 
 def parse(content: bytes, *, display_path: str) -> JobResult:
-    """Return the result of a JSON text. Raises `StepError`."""
+    """Return the result of a JSON text. Raise `StepError`."""
     try:
         fields = json.loads(content)
         outputs = [[read_tensor(tensor) for tensor in case] for case in fields.pop("outputs")]
@@ -54,7 +54,7 @@ def parse(content: bytes, *, display_path: str) -> JobResult:
 
 
 def read(folder: Path, *, job: str) -> JobResult:
-    """Read the result of `job` and check its files. Raises `StepError`."""
+    """Read the result of `job` and check its files. Raise `StepError`."""
     path = folder / FILE
     if not path.is_file():
         raise StepError(f"{path} is missing: the GPU step did not finish")

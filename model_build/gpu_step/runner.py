@@ -55,7 +55,7 @@ class EngineRunner:
         """Run the engine on files of `input_folder`; write its outputs to `to` as PREFIX-N.bin.
 
         Return the outputs, and the median time of `TIMED_RUNS` further runs in ms, without copies
-        between host and GPU. Raises `StepError` if the engine does not accept the
+        between host and GPU. Raise `StepError` if the engine does not accept the
         inputs or does not have the outputs.
         """
         self._choose_profile(case)
@@ -139,7 +139,7 @@ class EngineRunner:
         return prod(shape) * DATATYPES[self._datatype(name)]
 
     def _datatype(self, name: str) -> str:
-        """Return the data type of a tensor. Raises `StepError` unless it is in GPU memory.
+        """Return the data type of a tensor. Raise `StepError` unless it is in GPU memory.
 
         Tensors that determine shapes are in host memory (NvInferRuntime.h, getTensorLocation).
         """

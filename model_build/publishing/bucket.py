@@ -26,7 +26,7 @@ def publish(
     """Upload the archive of a build, then its manifest; `source` is the stored source, if any.
 
     Nothing is uploaded unless `load` accepts the archive. Existing objects are not
-    overwritten. Unfinished uploads of the key are removed. Raises `BuildError` if the existing
+    overwritten. Unfinished uploads of the key are removed. Raise `BuildError` if the existing
     archive or manifest has another SHA-256.
     """
     existing_manifest = bucket.manifest(key)

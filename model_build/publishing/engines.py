@@ -64,7 +64,7 @@ class StageGpu:
         return self._gpu.compute_capability()
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
-        """Run a job. Raises `BuildError`."""
+        """Run a job. Raise `BuildError`."""
         self._gpu.run(job, to=to, progress=progress)
 
     @cached_property

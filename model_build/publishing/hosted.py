@@ -37,7 +37,7 @@ def archive_prefixes(
 ) -> list[ArchivePrefix]:
     """Return the distinct prefixes of the variants of a multi-model endpoint.
 
-    Raises `BuildError` if the endpoint does not exist, has another hosting mode, or is being
+    Raise `BuildError` if the endpoint does not exist, has another hosting mode, or is being
     updated. During an update the catalog must not change: the update has checked that the current
     archives exist below the old and the new prefix, and would not check another archive. If there
     is a stack with the endpoint's name, its update includes the update of the endpoint.

@@ -8,9 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import unified_diff
 from functools import cached_property
+from itertools import islice
 
 from review.escaping import not_bold
+from review.files.python_code import cut
 
 LOCATIONS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """The files that GitHub reads; the first one that exists applies."""
@@ -30,6 +33,8 @@ UNOWNED_CODE = "unowned_code"
 ROOT = "the root"
 MAX_FILES = 8
 """Maximum number of files in the line of a package, those with the most changed lines."""
+MAX_LINES = 6
+"""Maximum number of changed lines of a script."""
 MAX_DESCRIBED = 4
 """Maximum number of lines with the changed statements of a package's files."""
 
@@ -143,6 +148,23 @@ def package_lines(
             described = [f"{', '.join(names)}: {text}" for text, names in paths.items()]
             lines += [line, *described[:MAX_DESCRIBED]]
     return tuple(lines)
+
+
+def changed_lines(script: ChangedFile) -> list[str]:
+    """Return the first lines of a script that are gone or new, without comments.
+
+    make expands variables in a comment of a recipe.
+    """
+    before, after = (
+        [line.strip() for line in (side or b"").decode(errors="replace").splitlines()]
+        for side in (script.before, script.after)
+    )
+    words = {"-": "gone", "+": "new"}
+    rows = [f"{words[row[0]]}: {cut(row[1:])}"
+            for row in islice(unified_diff(before, after, n=0), 2, None)
+            if row[0] in words and (row[1:2] not in ("", "#") or "$" in row)]  # fmt: skip
+    more = len(rows) - MAX_LINES
+    return [*rows[:MAX_LINES], *([f"{more} more changed lines"] if more > 0 else [])]
 
 
 def file_lines(files: Iterable[ChangedFile]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise, starmap
 
 from review.files import canonical_form
 from review.files.called_functions import Units, called_functions
@@ -59,6 +59,8 @@ COMMON_CALLS = frozenset(
 """Functions and methods of Python's own types, by which the same is written in other words."""
 MAX_NAMES = 6
 """Maximum names in a list of new calls, constants or functions."""
+MAX_PURPOSE = 150
+"""Maximum characters of what a docstring says of a function."""
 MAX_EFFECTS = 400
 """Maximum characters of the statements by which code can act otherwise."""
 
@@ -71,12 +73,12 @@ class CodeChanges:
         trees = parse(before), parse(after)
         self.is_readable = None not in trees
         old, new = (tree or ast.Module([], []) for tree in trees)
-        functions = [node for node in ast.walk(old) if isinstance(node, FUNCTIONS)]
-        self._purposes = {node.name: ast.get_docstring(node) or "" for node in functions}
+        purposes = dict(chain(*starmap(_purposes, _Module(old).units.items())))
         self._old, self._new = (
             _Module(canonical_form.without_annotations(tree)) for tree in (old, new)
         )
         self._renamed = canonical_form.renamed_functions(self._old.units, self._new.units)
+        self._purposes = {self._renamed.get(name, name): text for name, text in purposes.items()}
         if self._renamed:  # callers and the function itself are compared under the new name
             canonical_form.rename_functions(self._old.tree, self._renamed)
             self._old = _Module(self._old.tree)
@@ -127,20 +129,31 @@ class CodeChanges:
     def acting_functions(self, *, is_exact: bool) -> set[str]:
         """Return the changed functions that can act otherwise, an empty name for the module.
 
-        None if the change only writes other logs and messages, or has the same calls, constants,
-        raised errors and imports, and, if `is_exact`, the same operators and named arguments. A new
-        file has none.
+        Empty if the change only writes other logs and messages, or has the same calls, constants,
+        raised errors, imports and conditions, and, if `is_exact`, the same operators and named
+        arguments. A new file has none.
         """
         if not (self.is_readable and self._old.tree.body):
             return set()
         statements = [change for change in self.changes if not change.is_message]
-        has_other_values = any(change.literals for change in statements)
+        has_other_values = any(
+            change.literals or self._is_lost_condition(change) for change in statements
+        )
         has_same_parts = self._has_same_parts and not (
             is_exact and self._old.operations != self._new.operations
         )
         if has_same_parts and not has_other_values:
             return set()
         return {change.function for change in statements}
+
+    def _is_lost_condition(self, change: Change) -> bool:
+        """Return whether a statement with a condition is gone, and its function asks no more."""
+        unit = self._new.units[change.function]
+        return (
+            change.after is None
+            and isinstance(change.before, ast.If | ast.While)
+            and ast.dump(change.before.test) not in map(ast.dump, ast.walk(unit))
+        )
 
     @property
     def effects(self) -> list[str]:
@@ -172,13 +185,21 @@ class CodeChanges:
 
     @property
     def decisions(self) -> Iterator[tuple[str, str]]:
-        """Functions with other conditions, and the texts, with what the documentation said."""
+        """Functions with other conditions, and the texts."""
         for warning in self._weaker_checks:
             if not warning.is_certain:
-                own = warning.function.rpartition(".")[2]
-                purpose = self._purposes.get(own, "").partition("\n")[0]
-                start = f"{warning.function}{f' ({purpose})' if purpose else ''}"
-                yield warning.function, f"{start}: {warning.text}"
+                yield warning.function, f"{self._described(warning.function)}: {warning.text}"
+
+    def _described(self, name: str) -> str:
+        """Return a function's name, and what the old version says of it, its class or its file."""
+        owners = [name.rsplit(".", count)[0] for count in range(name.count(".") + 1)]
+        purposes = filter(None, (self._purposes.get(owner) for owner in (*owners, "")))
+        return f"{name}{next(purposes, '')}" if name else ""
+
+    def _text(self, change: Change) -> str:
+        """Return a change, with what the old version says of a changed constant."""
+        name = last_name(next(iter(getattr(change.node, "targets", ())), ast.Name(change.name)))
+        return f"{change}{self._purposes.get(f'{change.function}.{name}'.lstrip('.'), '')}"
 
     def called_checks(self, used: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
         """Return the checks that are newly called, and that are no longer called.
@@ -219,9 +240,9 @@ class CodeChanges:
             texts = by_function.setdefault(change.function, [])
             if sum(map(len, chain(*by_function.values()))) >= longest:
                 count += 1
-            elif str(change) not in texts:
-                texts.append(str(change))
-        statements = [f"{name}: {'; '.join(texts)}" if name else "; ".join(texts)
+            elif (text := self._text(change)) not in texts:
+                texts.append(text)
+        statements = [f"{self._described(name)}: {'; '.join(texts)}".removeprefix(": ")
                       for name, texts in by_function.items() if texts]  # fmt: skip
         is_rewritten = by_function and (functions or count) and self._has_same_parts
         if is_rewritten and not any(change.literals for change in self.changes):
@@ -296,6 +317,21 @@ def _is_unshown(name: str, shown: str) -> bool:
     text = name.strip("'\"")
     is_name = not is_sentence(text) or "://" in text
     return is_name and text not in shown and any(map(str.isalnum, text))
+
+
+def _purposes(name: str, unit: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the names of a function, class or module and of its constants, with (DOCSTRING)."""
+    if isinstance(unit, (*FUNCTIONS, ast.ClassDef, ast.Module)):
+        yield name, _first_line_of(ast.get_docstring(unit))
+    for target, following in pairwise(getattr(unit, "body", ())):
+        match target, following:
+            case ast.Assign(targets=[ast.Name(id=own)]), ast.Expr(ast.Constant(value=str(text))):
+                yield f"{name}.{own}".lstrip("."), _first_line_of(text)
+
+
+def _first_line_of(docstring: str | None) -> str:
+    line = (docstring or "").strip().partition("\n")[0]
+    return f" ({cut(line, MAX_PURPOSE)})" if line else ""
 
 
 @dataclass

@@ -18,6 +18,7 @@ from review.files.changed_code import (
     UNOWNED_CODE,
     ChangedFile,
     CodeOwners,
+    changed_lines,
     file_lines,
     package_lines,
 )
@@ -49,11 +50,11 @@ SETTINGS: Mapping[str, Callable[[bytes], Any]] = {
 }
 """Suffix of files of settings -> their reader."""
 NOT_DEPLOYED = re.compile(r"(.*/)?(tests|docs|tools)/")
-RUNNING = ("delivery/", "endpoint_client/")
-"""Folders of code that runs with the stage, and is in no template."""
+RUNNING = ("delivery/", "endpoint_client/", "release/artefact.py")
+"""Code that runs with the stage, and is in no template."""
 LEDGER = "delivery/permissions/"
 """Folder of the ledger of permissions: a change of it changes no delivery."""
-JUDGING = (*RUNNING, "model_build/", "models/", "release/", "review/")
+JUDGING = ("delivery/", "endpoint_client/", "model_build/", "models/", "release/", "review/")
 """Folders of code whose checks protect a stage; the effect of other code is in templates."""
 GUARDING = re.compile(
     r"constructs/\w+/(build|catalog|update)_handler/|delivery/(archives|promotion|store)\.py"
@@ -137,6 +138,8 @@ def compare_files(
             findings, statements[file.path] = _code_findings(
                 file.path, code_changes[file.path], is_function=file.after in assets
             )
+        elif SCRIPT.fullmatch(file.path):
+            statements[file.path] = changed_lines(file)
         findings += dict.fromkeys((*_findings(file, base, head), *by_file[file.path]))
         findings = [(rule, not_bold(text)) for rule, text in findings]
         if file.path in LOCATIONS:
@@ -219,7 +222,7 @@ def _subject(path: str, *, is_function: bool) -> str:
     if is_function:
         return "code in AWS can act"
     if path.startswith(RUNNING) and not path.startswith(LEDGER):
-        return "deliveries can act" if path.startswith("delivery/") else "clients can act"
+        return "clients can act" if path.startswith("endpoint_client/") else "deliveries can act"
     return ""
 
 

@@ -227,7 +227,7 @@ def test_one_triton_loads_several_archives_and_another_follows_an_error(
 
     answers = dict[str, bool]()
     with ExitStack() as stack:
-        load_archive = stack.enter_context(triton_load.in_one_triton(triton_load.load))
+        load_archive = stack.enter_context(triton_load.loader(None))
         for name, top in tops.items():
             finished = stack.enter_context(
                 build_repository(

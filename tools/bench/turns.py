@@ -63,7 +63,7 @@ def total(*turns: Turn) -> Turn:
 
 
 def command(*arguments: object, cwd: Path = ROOT, codes: tuple[int, ...] = (0,)) -> Turn:
-    """Measure a command. Raises `RuntimeError` with its output for other exit codes."""
+    """Measure a command. Raise `RuntimeError` with its output for other exit codes."""
     environment = {**os.environ, "PYTHONPATH": f"{cwd}{os.pathsep}{cwd / 'constructs'}"}
 
     def run() -> None:

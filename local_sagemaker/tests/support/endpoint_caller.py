@@ -46,13 +46,13 @@ class EndpointCaller:
         self._runtime: Any = boto3.client("sagemaker-runtime", config=ONCE)
 
     def predict(self, model: str = "", **members: Any) -> float:
-        """Return the output of a model for `INPUT`. Raises `ClientError`."""
+        """Return the output of a model for `INPUT`. Raise `ClientError`."""
         return float(
             json.loads(self.invoke(model, **members)["Body"].read())["outputs"][0]["data"][0]
         )
 
     def invoke(self, model: str = "", **members: Any) -> Any:
-        """Return the response of a model to `INPUT`. Raises `ClientError`."""
+        """Return the response of a model to `INPUT`. Raise `ClientError`."""
         tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [INPUT]}
         target = {"TargetModel": f"{model}.tar.gz"} if model else {}
         request = {

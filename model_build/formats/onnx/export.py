@@ -35,7 +35,7 @@ def export_onnx(
     """Write the ONNX file `to` and return the comparison with the PyTorch module.
 
     The file depends only on the weights and on the pinned versions: data about the machine (stack
-    traces with paths, torch's build) is removed. Raises `GateFailed` if the outputs differ too
+    traces with paths, torch's build) is removed. Raise `GateFailed` if the outputs differ too
     much, and `BuildError` for problems with the source.
     """
     model = torch_source.load(source, context)

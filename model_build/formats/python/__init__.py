@@ -81,7 +81,7 @@ def install(
 
     `python` is the version that runs models (`3.12`), not the builder's. Only wheels with a listed
     hash are installed, without their dependencies, so that the result is the same on every machine.
-    They are installed once for all models, such as the rows of a table. Raises `BuildError`.
+    They are installed once for all models, such as the rows of a table. Raise `BuildError`.
     """
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in (28, 17)] + ["manylinux2014_x86_64"]
     options = ["--no-compile", "--implementation", "cp"]

@@ -58,7 +58,7 @@ class TensorRt(RecipeStep):
     def generate(self, output_path: Path, context: StepContext) -> StepOutput:
         """Write the plan and compare its outputs with ONNX Runtime.
 
-        Raises `BuildError` if there is no GPU, the GPU cannot compile for the target's GPU, or
+        Raise `BuildError` if there is no GPU, the GPU cannot compile for the target's GPU, or
         TensorRT rejects the model.
         """
         assert context.target.compute_capability is not None

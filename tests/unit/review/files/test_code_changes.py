@@ -1,5 +1,7 @@
 """What a report says about changed Python code: its statements, and checks that refuse less."""
 
+from itertools import chain
+
 import pytest
 
 from review.files.code_changes import NO_EFFECT, RENAMED, SAME_PARTS, CodeChanges
@@ -67,9 +69,9 @@ def edited(*edits: str) -> str:
         (("    pages = boto3", "    client = boto3",
           '("dynamodb").get', '("dynamodb")\n    pages = client.get'), RENAMED),
         (("def _client", "def _aws"), "_client is renamed _aws"),
-        (("> LIMIT", ">= LIMIT"), "handle: parcels: row['weight'] > LIMIT -> row['weight'] >="),
-        (('"sns"', '"sqs"'), "_publish: boto3.client: 'sns' -> 'sqs'"),
-        (('str(len(parcels))', '"7"'), "handle: return Count: str(len(parcels)) -> '7'"),
+        (("> LIMIT", ">= LIMIT"), "parcels: row['weight'] > LIMIT -> row['weight'] >="),
+        (('"sns"', '"sqs"'), "_publish (Counts shipments.): boto3.client: 'sns' -> 'sqs'"),
+        (('str(len(parcels))', '"7"'), "return Count: str(len(parcels)) -> '7'"),
         (("        raise LookupError(crate)", "        return"), "gone: raise LookupError(crate)"),
     ],
 )  # fmt: skip
@@ -277,10 +279,10 @@ def test_check_that_moves_to_a_function_of_another_file() -> None:
     ("edits", "text"),
     [
         (("crate != f", "not crate.endswith(f", ".box\" or", ".box\") or"),
-         "_check: the condition of raise ValueError(f'{crate} is not the crate') changes: crate"),
+         ": the condition of raise ValueError(f'{crate} is not the crate') changes: crate"),
         (("not all(crate)", "not any(crate)"), "the condition of raise LookupError(crate) changes"),
         (("return match(\"c[0-9]\", crate) == crate", "return True"),
-         "_is_known: no longer runs return match('c[0-9]', crate) == crate if match"),
+         ": no longer runs return match('c[0-9]', crate) == crate if match"),
         (("row[\"weight\"] > LIMIT]", "row]\n    heavy = len(parcels) > LIMIT",
           "heavy = len(parcels) > LIMIT", "heavy = len(parcels) > LIMIT\n    if heavy: return {}"),
          ""),
@@ -375,11 +377,35 @@ def test_function_that_can_act_differently() -> None:
     after = edited('"sns"', '"sqs"')
     (danger,) = review(after).dangers
     assert danger.message == (
-        f"{PATH}: code in AWS can act differently: _publish: boto3.client: 'sns' -> 'sqs'"
+        f"{PATH}: code in AWS can act differently: _publish (Counts shipments.): boto3.client: "
+        "'sns' -> 'sqs'"
     )
     assert review(after, "stacks/catalog.py").dangers == ()
     (danger,) = review(after, "delivery/steps.py").dangers
     assert "deliveries can act differently" in danger.message
+
+
+def test_change_has_what_the_old_documentation_says() -> None:
+    documented = {
+        "LIMIT = 60 * 2": 'LIMIT = 60 * 2\n"""Maximum kg of a parcel."""',
+        "def _client(name):": 'class Depot:\n  """Pays the carriers."""\n  def pay(self, name):',
+    }
+    before = edited(*chain(*documented.items()))
+    after = before.replace("2\n", "3\n").replace("return boto3.client(name)", "return name")
+    after = after.replace("Pays the carriers.", "Logs.")
+    text = "; ".join(CodeChanges(before.encode(), after.encode()).texts(500))
+    assert "LIMIT: 120 -> 180 (Maximum kg of a parcel.)" in text
+    assert "Depot.pay (Pays the carriers.): return boto3.client(name) -> name" in text
+
+
+def test_lost_condition_can_make_code_act_differently() -> None:
+    before = "def own(x):\n  if x['a'] == x['b']:\n    return x['b']\n  return x['a']\n"
+    nested = "def own(x):\n  return x['b'] if x['a'] == x['b'] else x['a']\n"
+    lost = "def own(x):\n  return x['a'] or x['b']\n"
+    path = "endpoint_client/items.py"
+    for after, rules in ((nested, set[str]()), (lost, {"changed_behaviour"})):
+        dangers = compare_files({path: before.encode()}, {path: after.encode()}).dangers
+        assert {danger.rule for danger in dangers} - {"unowned_code"} == rules
 
 
 def test_danger_names_the_other_functions_that_can_act_differently() -> None:

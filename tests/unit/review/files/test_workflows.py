@@ -168,6 +168,18 @@ def test_commands_of_scripts(path: str, before: str, after: str, message: str) -
     assert bool(texts) == bool(message)
 
 
+def test_changed_lines_of_scripts_are_listed() -> None:
+    before = "STAGE ?= dev\n\ndeploy:\n\tcdk deploy\n\t@echo\ndiff:\n\t@echo\n"
+    after = before.replace("?= dev", "?= prod").replace("deploy\n\t@echo", "deploy\n\t# $(shell x)")
+    (line,) = compare_files({"Makefile": before.encode()}, {"Makefile": after.encode()}).code
+    changes = line.partition(": Makefile: ")[2]
+    assert changes == "gone: STAGE ?= dev; new: STAGE ?= prod; gone: @echo; new: # $(shell x)"
+    new = "# comment\n" + "".join(f"a{number}\n" for number in range(9))
+    (line,) = compare_files({"Makefile": b""}, {"Makefile": new.encode()}).code
+    assert line.endswith("new: a5; 3 more changed lines")
+    assert "comment" not in line
+
+
 def test_renamed_and_moved_steps_are_no_danger() -> None:
     content = FILES[RELEASE].decode()
     steps = re.findall(r"^      - run: .*\n", content, re.M)
