@@ -332,7 +332,7 @@ class _Expected:
         if len(variant.pools) == 1:
             return properties | {"InstanceType": variant.instance_types[0]}
         minutes = self._settings["provision_timeout_minutes"]
-        properties["VariantInstanceProvisionTimeoutInSeconds"] = minutes and 60 * minutes
+        properties["VariantInstanceProvisionTimeoutInSeconds"] = 60 * minutes if minutes else None
         (model,), first = self._endpoint.models.values(), variant.pools[0]
         properties["InstancePools"] = [
             {

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import platform_facts
 from review.dangers.danger import Danger, EndpointDangers, group_across_endpoints
@@ -58,10 +57,9 @@ class ChangeReport:
     @property
     def danger_groups(self) -> list[EndpointDangers]:
         """The dangers of files and of all stages, grouped across endpoints; not of owners."""
+        of_stages = (danger for stage in self.stages for danger in stage.dangers)
         return group_across_endpoints(
-            danger
-            for danger in (*self.dangers, *self.all_of("dangers"))
-            if danger.rule != UNOWNED_CODE
+            danger for danger in (*self.dangers, *of_stages) if danger.rule != UNOWNED_CODE
         )
 
     @property
@@ -84,7 +82,12 @@ class ChangeReport:
     @property
     def changed_endpoints(self) -> list[EndpointChange]:
         """The changed endpoints."""
-        return [endpoint for endpoint in self.all_of("endpoints") if endpoint.state != "unchanged"]
+        return [
+            endpoint
+            for stage in self.stages
+            for endpoint in stage.endpoints
+            if endpoint.state != "unchanged"
+        ]
 
     @property
     def changes(self) -> list[str]:
@@ -153,27 +156,26 @@ class ChangeReport:
     @property
     def changed_models(self) -> list[ModelChange]:
         """The changed models."""
-        return [model for model in self.all_of("models") if model.is_change]
+        return [model for stage in self.stages for model in stage.models if model.is_change]
 
     @property
     def changed_costs(self) -> list[CostChange]:
         """The costs that change, and the costs of removed endpoints that still run."""
         return [
-            cost for cost in self.all_of("costs") if cost.before != cost.after or cost.keeps_running
+            cost
+            for stage in self.stages
+            for cost in stage.costs
+            if cost.before != cost.after or cost.keeps_running
         ]
 
     @property
     def volume_charges(self) -> dict[str, list[str]]:
         """Charge by volume -> the endpoints or models that cause it."""
         causes: dict[str, list[str]] = {}
-        for charge in self.all_of("charges"):
-            causes.setdefault(charge.charge, []).append(charge.cause)
-        return {charge: list(dict.fromkeys(names)) for charge, names in causes.items()}
-
-    def all_of(self, attribute: str) -> Iterator[Any]:
-        """Yield the items of an attribute of every stage review."""
         for stage in self.stages:
-            yield from getattr(stage, attribute)
+            for charge in stage.charges:
+                causes.setdefault(charge.charge, []).append(charge.cause)
+        return {charge: list(dict.fromkeys(names)) for charge, names in causes.items()}
 
 
 def _danger_texts(stage: StageReview) -> str:

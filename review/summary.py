@@ -38,11 +38,11 @@ def _danger_clauses(report: ChangeReport) -> Iterator[str]:
 
 
 def _endpoint_clauses(report: ChangeReport) -> Iterator[str]:
-    count = sum(1 for _ in report.all_of("endpoints"))
+    count = sum(len(stage.endpoints) for stage in report.stages)
     if changed := len(report.changed_endpoints):
         yield f"{changed} of {count} {'endpoint changes' if count == 1 else 'endpoints change'}"
     elif report.stages and report.is_complete:
-        has_changed_stack = any(report.all_of("stacks"))
+        has_changed_stack = any(stage.stacks for stage in report.stages)
         yield "no endpoint changes" if has_changed_stack else "no change to any deployed resource"
 
 

@@ -111,15 +111,15 @@ class PropertyChange:
     path: keys below `Properties`, without list indexes.
     item: name of the list item that has the property, empty outside a list.
     before, after: the value, None if it is absent.
-    resources: the resources of the stack, before and after.
+    stack_resources: the resources of the stack, before and after.
     """
 
-    change: ResourceChange
+    resource: ResourceChange
     path: str
     item: str
     before: Any
     after: Any
-    resources: tuple[dict[str, Any], dict[str, Any]]
+    stack_resources: tuple[dict[str, Any], dict[str, Any]]
 
     @property
     def is_access(self) -> bool:
@@ -136,7 +136,7 @@ class PropertyChange:
     @property
     def place(self) -> str:
         """Stack, construct path and property."""
-        return f"{self.change.stack}/{self.change.path}: {self.path.partition('.')[0]}"
+        return f"{self.resource.stack}/{self.resource.path}: {self.path.partition('.')[0]}"
 
     @property
     def text(self) -> str:
@@ -148,13 +148,13 @@ class PropertyChange:
     @property
     def texts(self) -> tuple[str, str]:
         """Both values as text."""
-        before, after = self.resources
+        before, after = self.stack_resources
         return format_value(self.before, before), format_value(self.after, after)
 
     def matches(self, *rows: tuple[str, str]) -> bool:
         """Return whether a pattern of types and one of paths match."""
         return any(
-            fnmatchcase(self.change.type, kind) and fnmatchcase(self.path, path)
+            fnmatchcase(self.resource.type, kind) and fnmatchcase(self.path, path)
             for kind, path in rows
         )
 
@@ -240,7 +240,7 @@ def notes(comparison: Comparison) -> Iterator[Note]:
         if not clauses:
             text = count_changes(changes) or "in other words, which change no resource"
             is_equal = any(a.is_equal for a in comparison.access if a.stack == stack)
-            details = [d for d in property_changes(comparison) if d.change.stack == stack]
+            details = [d for d in property_changes(comparison) if d.resource.stack == stack]
             if is_equal and details and all(detail.is_access for detail in details):
                 text += ": policies in other words, with equal access"
             clauses = [text]
@@ -261,8 +261,8 @@ def stack_details(comparison: Comparison, stack: str, *, is_planned: bool = Fals
         hidden = NOT_SHOWN + (PLANNED if is_planned else ())
         hidden += TAGS if _has_other_tags(comparison) else ()
         is_shown = not (change.matches(*hidden) or change.is_name)
-        if change.change.stack == stack and change.change.before and is_shown:
-            changes_by_text.setdefault(change.text, []).append(change.change)
+        if change.resource.stack == stack and change.resource.before and is_shown:
+            changes_by_text.setdefault(change.text, []).append(change.resource)
     clauses += [_with_resources(text, changes) for text, changes in changes_by_text.items()]
     for access in comparison.access:
         if access.stack == stack:

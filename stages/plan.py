@@ -132,8 +132,8 @@ class StagePlan:
         return platform_facts.region(self.config.region)
 
     @property
-    def max_monthly_usd(self) -> float | None:
-        """The price of all instances at the maximum of scaling, None if a type has no price."""
+    def price_at_max_scale(self) -> float | None:
+        """The monthly price of all instances at the maximum of scaling, None if a type has none."""
         price_of, hourly = platform_facts.prices().of, 0.0
         for endpoint in self.document.endpoints.values():
             for variant in endpoint.settings.variants.values():

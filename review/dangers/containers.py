@@ -26,10 +26,10 @@ TRITON_IMAGE = f"/{TRITON_REPOSITORY}:"
 
 def container_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[tuple[str, str]]:
     """Yield an own image that changes, and variables that can select code, as rule and text."""
-    if change.change.type != "AWS::SageMaker::Model" or not change.change.before:
+    if change.resource.type != "AWS::SageMaker::Model" or not change.resource.before:
         return
     head, _, name = change.path.rpartition(".")
-    pair = comparison.endpoints.get(change.change.stack)
+    pair = comparison.endpoints.get(change.resource.stack)
     has_own_image = pair and pair.after and pair.after.settings.settings.get("image")
     is_own = has_own_image or TRITON_IMAGE not in str(change.after)
     if name == "Image" and change.before != change.after and is_own:

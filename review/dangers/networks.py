@@ -20,13 +20,13 @@ AWS::EC2::SecurityGroup, "Remove the default rule")."""
 
 def network_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[tuple[str, str]]:
     """Yield rule and message of a changed security group or of changed subnets."""
-    if change.path.endswith("VpcConfig.Subnets") and change.change.before:
+    if change.path.endswith("VpcConfig.Subnets") and change.resource.before:
         yield from _subnet_dangers(comparison, change)
     if change.matches(("AWS::EC2::VPCEndpoint", "ServiceName")) and comparison.is_deployed(
-        change.change.stack
+        change.resource.stack
     ):
         yield INTERNET_ROUTES, f"the network reaches another service: {change.text}"
-    is_group = change.change.type == "AWS::EC2::SecurityGroup"
+    is_group = change.resource.type == "AWS::EC2::SecurityGroup"
     if is_group and change.path.startswith("SecurityGroup"):
         yield from _group_dangers(change)
 
@@ -41,13 +41,13 @@ def _group_dangers(change: PropertyChange) -> Iterator[tuple[str, str]]:
     default = [] if ingress else DEFAULT_EGRESS
     before, after = (
         as_list(side.get("Properties", {}).get(key) or default) if side else []
-        for side in (change.change.before, change.change.after)
+        for side in (change.resource.before, change.resource.after)
     )
     known = _public_rules(before)
     for network, ports in sorted(_public_rules(after) - known, key=str):
         if ingress and network not in dict(known):
             yield PUBLIC_EXPOSURE, f"admits the public network {network}: {ports}"
-        elif not ingress and change.change.before and (network, ALL_PORTS) not in known:
+        elif not ingress and change.resource.before and (network, ALL_PORTS) not in known:
             place = network if network.prefixlen else "anywhere"
             yield INTERNET_ROUTES, f"the security group allows egress to {place}: {ports}"
 

@@ -41,7 +41,7 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     for change in changes:
         if change.is_access:
             continue  # review/access
-        resource, property_name = change.change, change.path.partition(".")[0]
+        resource, property_name = change.resource, change.path.partition(".")[0]
         findings = [
             *_row_dangers(change, changes),
             *_amount_dangers(change),
@@ -74,10 +74,10 @@ def _row_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> I
     moved = [
         other.after
         for other in changes
-        if other.change is change.change and other.path.endswith(f".{change.path}")
+        if other.resource is change.resource and other.path.endswith(f".{change.path}")
     ]
     for row in ROWS:
-        is_row = fnmatchcase(change.change.type, row.type) and fnmatchcase(change.path, row.path)
+        is_row = fnmatchcase(change.resource.type, row.type) and fnmatchcase(change.path, row.path)
         is_moved = bool(moved) and all(map(row.is_safe, moved))
         if is_row and row.is_safe(change.before) and not row.is_safe(change.after) and not is_moved:
             yield row.rule, f"{row.text}{_unreadable_data(change)}: {change.text}"
@@ -86,15 +86,15 @@ def _row_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> I
 
 def _unreadable_data(change: PropertyChange) -> str:
     """Return which resources stay, encrypted by a key that is no longer retained, as text."""
-    if change.path not in RETENTION_POLICIES or change.change.type != "AWS::KMS::Key":
+    if change.path not in RETENTION_POLICIES or change.resource.type != "AWS::KMS::Key":
         return ""
-    resources = change.resources[1]
+    resources = change.stack_resources[1]
     encrypted = [
         construct_path(logical_id, resources)
         for logical_id, resource in resources.items()
         if resource.get(RETENTION_POLICIES[0]) == "Retain"
         and resource["Type"] in ("AWS::DynamoDB::Table", "AWS::S3::Bucket")
-        and change.change.id in references(resource.get("Properties"))
+        and change.resource.id in references(resource.get("Properties"))
     ]
     return f", and what {named(encrypted)} keeps can then not be decrypted" if encrypted else ""
 
@@ -102,7 +102,7 @@ def _unreadable_data(change: PropertyChange) -> str:
 def _amount_dangers(change: PropertyChange) -> Iterator[Finding]:
     """Yield an amount that protects and falls, of an existing resource."""
     finding = unsafe_amount(change.path, change.before, change.after)
-    if finding and change.change.before and not change.matches(*OTHER_AMOUNTS):
+    if finding and change.resource.before and not change.matches(*OTHER_AMOUNTS):
         yield finding
 
 
@@ -113,7 +113,7 @@ def _role_dangers(change: PropertyChange) -> Iterator[Finding]:
         yield "lost_safeguards", f"has another permissions boundary: {change.text}"
     if not change.path.endswith(("Role", "RoleArn")) or change.before == change.after:
         return
-    old_resources, resources = change.resources
+    old_resources, resources = change.stack_resources
     old_role, new_role = (next(references(value), "") for value in (change.before, change.after))
     if isinstance(change.after, str):
         text = f"runs as {change.after}, whose permissions are outside of the stage"
@@ -128,7 +128,7 @@ def _lifecycle_dangers(change: PropertyChange) -> Iterator[Finding]:
     A rule without a prefix applies to all objects (S3 user guide,
     lifecycle-expire-general-considerations). Archives in the catalog must not be removed.
     """
-    if change.path != "LifecycleConfiguration" or not change.change.before:
+    if change.path != "LifecycleConfiguration" or not change.resource.before:
         return
     old, new = (dict(_expirations(side)) for side in (change.before, change.after))
     for (effect, objects), days in new.items():
@@ -160,7 +160,7 @@ def _expirations(configuration: Any) -> Iterator[tuple[tuple[str, str], float]]:
 
 def _guard_dangers(change: PropertyChange) -> Iterator[Finding]:
     """Yield that a resource no longer waits for the builds, or a guard or check of updates."""
-    old, new = change.resources
+    old, new = change.stack_resources
     if change.path == "DependsOn":
         before, after = ({*as_list(value or [])} for value in (change.before, change.after))
         for logical_id in sorted((before - after) & old.keys() & new.keys()):
@@ -174,7 +174,9 @@ def _rollback_dangers(change: PropertyChange) -> Iterator[Finding]:
     if key == "AutoRollbackConfiguration":
         old, new = (
             [_definition(resources, alarm["AlarmName"]) for alarm in (side or {}).get("Alarms", ())]
-            for side, resources in zip((change.before, change.after), change.resources, strict=True)
+            for side, resources in zip(
+                (change.before, change.after), change.stack_resources, strict=True
+            )
         )
         if removed := [name for name, definition in old if definition not in [d for _, d in new]]:
             count = f": {len(new)} of {len(old)} alarms remain" if len(new) < len(old) else ""
@@ -206,6 +208,6 @@ def _command_dangers(change: PropertyChange) -> Iterator[Finding]:
         return
     before, after = (
         "\n".join(format_value(item, side) for item in as_list(value or []))
-        for value, side in zip((change.before, change.after), change.resources, strict=True)
+        for value, side in zip((change.before, change.after), change.stack_resources, strict=True)
     )
     yield from command_findings(before, after)

@@ -99,11 +99,11 @@ def _reasons(change: ResourceChange) -> str:
 def moved_archives(comparison: Comparison) -> Iterator[Danger]:
     """The models of an endpoint are in another bucket: all of them are built again."""
     for change in property_changes(comparison):
-        if change.matches(("Custom::TritonModels", "Bucket")) and change.change.before:
+        if change.matches(("Custom::TritonModels", "Bucket")) and change.resource.before:
             text = "every model is built again, in another bucket: the archives stay in the old one"
             yield Danger(
-                f"{change.change.stack}.{change.change.path}",
-                f"{change.change.type} {change.change.stack}: {text} ({change.text})",
+                f"{change.resource.stack}.{change.resource.path}",
+                f"{change.resource.type} {change.resource.stack}: {text} ({change.text})",
                 rule="replaced_resources",
                 group="archives",
             )
@@ -157,7 +157,7 @@ def unknown_resources(comparison: Comparison) -> Iterator[Danger]:
     reported = set[tuple[str, str, str]]()
     tags = _tags_of_stage(comparison)
     for difference in property_changes(comparison):
-        resource = difference.change
+        resource = difference.resource
         if difference.after is None or resource.type not in known:
             continue
         properties = _nested(difference.path, difference.after)

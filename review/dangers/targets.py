@@ -48,13 +48,13 @@ def foreign_targets(comparison: Comparison) -> Iterator[Danger]:
         if change.is_access:
             continue
         for target in sorted({*_targets(change.after, change.path)} - known):
-            name = f"{change.change.stack}/{change.change.path}"
-            danger = _danger(target, f"{change.change.type} {name}", change.text)
+            name = f"{change.resource.stack}/{change.resource.path}"
+            danger = _danger(target, f"{change.resource.type} {name}", change.text)
             yield replace(danger, place=change.place)
-            is_called = target[0] == "host" and change.change.type == "AWS::SageMaker::Model"
-            if is_called and change.change.stack in comparison.endpoints:
+            is_called = target[0] == "host" and change.resource.type == "AWS::SageMaker::Model"
+            if is_called and change.resource.stack in comparison.endpoints:
                 setting = change.path.rpartition(".")[2]
-                endpoint = comparison.endpoints[change.change.stack].name
+                endpoint = comparison.endpoints[change.resource.stack].name
                 yield from _unreachable(comparison, target[1], setting, [endpoint])
     for stack, template in after.items():
         for name, output in _outputs(template).items():
