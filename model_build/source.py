@@ -3,7 +3,6 @@
 import difflib
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,15 +17,13 @@ from model_build.export.weights import FolderWeights, RandomWeights
 from model_build.findings import Finding, Location
 from model_build.formats import FORMATS
 from model_build.recipe import Copy, Files, Recipe
-from model_build.repository import CONFIG, Repository
+from model_build.repository import CONFIG, VERSION_FOLDER, Repository
 from model_build.table import KEY, RecipeTable
 from plan import golden
 from platform_facts.rules.checked_yaml import InvalidFile, YamlFile
 
 _MAX_LISTED = 8
 """Number of models that an error message lists: a repository may have hundreds."""
-VERSION = re.compile("[1-9][0-9]*")
-"""Names of version folders (server, docs/user_guide/model_repository.md, "Model Versions")."""
 NOT_A_MODEL = "is not a model: it has no recipe.yaml, no config.pbtxt and no model file"
 
 
@@ -306,7 +303,7 @@ def unconfigured_files(folder: Path) -> Iterator[Path]:
         if path.name not in names and path.suffix not in (".onnx", ".pt"):
             continue
         relative = path.relative_to(folder)
-        in_version = len(relative.parts) == 3 and VERSION.fullmatch(path.parent.name)
+        in_version = len(relative.parts) == 3 and VERSION_FOLDER.fullmatch(path.parent.name)
         if len(relative.parts) > 3 or (has_recipe and not in_version):
             continue
         has_config = any((folder / parent / CONFIG).is_file() for parent in relative.parents)

@@ -26,7 +26,7 @@ DIGEST_OUTPUT = "PlanDigest"
 """The output of an endpoint's stack with the digest of that part. CloudFormation ignores a change
 of only the metadata of a template; it does not ignore a changed output."""
 
-HostingMode = Literal["multi-model", "single-model", "components"]
+HostingName = Literal["multi-model", "single-model", "components"]
 
 
 class InvalidPlan(Exception):
@@ -131,7 +131,7 @@ class EndpointSettings(Record):
 
     name: str
     stack: str
-    hosting: HostingMode
+    hosting: HostingName
     variants: dict[str, PlannedVariant]
     components: dict[str, PlannedComponent] = {}
     metrics_namespace: str | None = None

@@ -32,10 +32,7 @@ from platform_facts.rules.scaling import (
     target_tracking,
 )
 from platform_facts.rules.stage import CACHE_ALARMS
-from platform_facts.rules.updates import (
-    CopiesUpdate,
-    UpdateTimes,
-)
+from platform_facts.rules.updates import CopiesUpdate, UpdateTimes
 
 Properties = dict[str, Any]
 ANY = object()
@@ -193,13 +190,7 @@ class _Expected:
         self._many = settings.hosting == "multi-model"
         self._release = platform_facts.release(plan.release)
         update: Any = self._settings["update"]
-        strategy = update["strategy"]
-        self._times = UpdateTimes(
-            strategy=strategy,
-            start=settings.start_seconds,
-            percent=update["percent"],
-            wait=0 if strategy == "all-at-once" else update["wait_seconds"],
-        )
+        self._times = UpdateTimes.of(update, settings.start_seconds)
 
     def resources(self) -> dict[str, list[Properties]]:
         """Return the properties of the resources by type."""
