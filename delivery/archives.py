@@ -10,6 +10,7 @@ update.
 
 import hashlib
 import json
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -113,7 +114,7 @@ def build_missing_archives(deployment: StageDeployment) -> None:
             deployment.session.client("lambda"),
             outputs[START_FUNCTION],
             outputs[POLL_FUNCTION],
-            assembly.plan.time_budget.build_minutes,
+            max(0, int(deployment.wait_deadline - time.monotonic()) // 60),
         )
         try:
             builder.build(builds)
