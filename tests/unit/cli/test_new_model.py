@@ -16,7 +16,7 @@ from cli import new_model
 from cli.__main__ import main
 from cli.errors import CommandError
 from model_build import checks
-from model_build.plan import plan_model
+from model_build.checked_model import check_model
 from model_build.source import ModelSource
 from plan import golden
 from tests.unit.test_repository import ROOT
@@ -38,7 +38,7 @@ def test_new_model_has_no_lint_findings_and_a_sample(kind: str, models: Path) ->
         ModelSource(folder, name) for name in (None, *ModelSource(folder).recipe.alternatives)
     ]
     assert [finding for source in sources for finding in checks.lint(source)] == []
-    plan = plan_model(ModelSource(folder))
+    plan = check_model(ModelSource(folder))
     assert plan.entry == "my-own"
     sample = golden.Golden.read(folder / golden.FILE)
     assert [tensor.name for tensor in plan.signature.inputs] == [*sample.inputs]
@@ -151,7 +151,7 @@ def test_config_and_request_are_written_from_a_model_file(
     assert _run(monkeypatch, models, "model", "churn", f"--from={path}", *options) == 0
     source = ModelSource(models / "churn")
     assert checks.lint(source) == []
-    signature = plan_model(source).signature
+    signature = check_model(source).signature
     assert {tensor.name: tensor.shape for tensor in signature.inputs} == inputs
     assert {tensor.name: tensor.shape for tensor in signature.outputs} == outputs
     assert signature.max_batch_size == max_batch_size
