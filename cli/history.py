@@ -16,7 +16,7 @@ from cli.printable import console
 from delivery.bucket import model_bucket
 from model_build.commands.arguments import Commands
 from plan import stage_record
-from plan.deployed import stack_name
+from plan.deployed import models_stack
 from plan.stage_record import Event
 from platform_facts.rules.bucket_keys import HISTORY
 from release.checkout import Checkout
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     bucket = model_bucket(session.client("cloudformation"), options.stage)
     if bucket is None:
         raise CommandError(
-            f"there is no stack {stack_name(options.stage)}: make deliver STAGE={options.stage}"
+            f"there is no stack {models_stack(options.stage)}: make deliver STAGE={options.stage}"
         )
     events = list(stage_record.read(session.client("s3"), bucket, latest=options.last))
     if options.json:

@@ -10,6 +10,7 @@ update.
 
 import hashlib
 import json
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +32,7 @@ from delivery.promotion import promote_archive
 from delivery.steps import say, step, wait_while
 from plan.archives import ArchiveBucket
 from plan.catalog import Catalog
-from plan.deployed import stack_name, stack_outputs
+from plan.deployed import models_stack, models_stack_outputs
 from plan.document import EndpointSettings
 from platform_facts.rules.bucket_keys import LISTS, source_key
 from platform_facts.rules.builds import BuildItem
@@ -56,12 +57,12 @@ def promote_archives(deployment: StageDeployment, stage: str, *, session: boto3.
     source = deployment.bucket_of(stage, session)
     if source is None:
         raise NotDelivered(
-            f"there is no stack {stack_name(stage)} in this account: deliver {stage} first, or "
+            f"there is no stack {models_stack(stage)} in this account: deliver {stage} first, or "
             "deliver without FROM_STAGE, to build the missing archives"
         )
     with step(f"promote the archives of {stage}"):
         if deployment.bucket is None:  # the first delivery of a stage creates it
-            deployment.deploy(stack_name(deployment.assembly.stage))
+            deployment.deploy(models_stack(deployment.assembly.stage))
         bucket = deployment.bucket
         assert bucket
         items = deployment.assembly.archives | _missing_for_moves(deployment, bucket)
@@ -89,7 +90,7 @@ def build_missing_archives(deployment: StageDeployment) -> None:
         say("  all archives exist: no build is needed")
         return
     if not deployment.endpoints_only:
-        deployment.deploy(stack_name(assembly.stage))
+        deployment.deploy(models_stack(assembly.stage))
     names = {key.partition("/")[0] for key in missing}
     stacks = sorted(assembly.endpoints[name].stack for name in names)
     sources = {endpoint.stack for endpoint in assembly.endpoints.values()} if moved else stacks
@@ -108,12 +109,12 @@ def build_missing_archives(deployment: StageDeployment) -> None:
     with step(f"build {count:,} of {len(assembly.archives) + len(moved):,} archives"):
         for key in moved:
             say(f"  {key}: clients may request it while its endpoint moves")
-        outputs = stack_outputs(deployment.session.client("cloudformation"), assembly.stage)
+        outputs = models_stack_outputs(deployment.session.client("cloudformation"), assembly.stage)
         builder = Builder(
             deployment.session.client("lambda"),
             outputs[START_FUNCTION],
             outputs[POLL_FUNCTION],
-            assembly.plan.time_budget.build_minutes,
+            max(0, int(deployment.wait_deadline - time.monotonic()) // 60),
         )
         try:
             builder.build(builds)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from delivery.permissions import NAMED_RESOURCES
-from plan.deployed import stack_outputs
+from plan.deployed import models_stack_outputs
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -14,5 +14,5 @@ BUCKET_OUTPUT = f"ExportsOutputRef{NAMED_RESOURCES['model_bucket'].logical_id}"
 
 def model_bucket(cloudformation: "CloudFormationClient", stage: str) -> str | None:
     """Return the name of a stage's bucket, None if the stage was never deployed."""
-    outputs = stack_outputs(cloudformation, stage)
+    outputs = models_stack_outputs(cloudformation, stage)
     return next((value for name, value in outputs.items() if name.startswith(BUCKET_OUTPUT)), None)

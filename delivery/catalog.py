@@ -43,15 +43,13 @@ class CatalogDifference:
         return f"{self.catalog.endpoint}/{self.name}"
 
     @property
-    def is_repairable(self) -> bool:
-        """Whether a delivery may overwrite the catalog's entry with the deployed entry.
+    def is_unusable(self) -> bool:
+        """Whether the catalog's entry is missing, unreadable or without effect.
 
-        True if the catalog's entry is missing or unreadable. Also true for a single-model endpoint,
-        which serves the same archive regardless of the entry.
+        A single-model endpoint serves the same archive regardless of the entry.
         """
-        return self.deployed is not None and (
-            not (self.revision and self.revision.entry) or self.deployed["target_model"] is None
-        )
+        is_ignored = self.deployed is not None and self.deployed["target_model"] is None
+        return is_ignored or not (self.revision and self.revision.entry)
 
     @property
     def is_kept(self) -> bool:
@@ -78,9 +76,16 @@ class CatalogDifference:
         )
 
     @property
+    def is_restored(self) -> bool:
+        """Whether a delivery replaces the catalog's entry with the deployed one."""
+        return self.deployed is not None and (
+            self.is_unusable or self.is_published_copy or self.is_kept
+        )
+
+    @property
     def has_other_version(self) -> bool:
         """Whether clients use a version that `tritonsm rollback` or `publish` made current."""
-        return self.deployed is not None and not self.is_repairable and not self.is_published_copy
+        return self.deployed is not None and not self.is_unusable and not self.is_published_copy
 
     @property
     def text(self) -> str:
@@ -102,7 +107,7 @@ class CatalogDifference:
         return f"{version} instead of {self.deployed['version']}, {changed}"
 
 
-def check_catalog_before(deployment: StageDeployment) -> None:
+def restore_catalog_before_deploy(deployment: StageDeployment) -> None:
     """Restore deleted entries to those of the deployed lists.
 
     A deploy writes the entries that differ between the deployed list and the commit's: it does not
@@ -123,7 +128,7 @@ def check_catalog_before(deployment: StageDeployment) -> None:
     commit_entries = new_entries(deployment.assembly.plan)
     unexpected = [
         difference
-        for difference in differences(session, deployment.assembly.stage, live_entries)
+        for difference in catalog_differences(session, deployment.assembly.stage, live_entries)
         if not difference.is_published_copy
         and not (
             difference.catalog.endpoint in with_kept_models
@@ -131,7 +136,7 @@ def check_catalog_before(deployment: StageDeployment) -> None:
         )
     ]
     unchanged_by_deploy = []
-    for difference in _restore_repairable(session, unexpected):
+    for difference in _restore(session, unexpected):
         new_entry = commit_entries[difference.catalog.endpoint].get(difference.name)
         if difference.deployed == new_entry:
             unchanged_by_deploy.append(difference)
@@ -142,7 +147,9 @@ def check_catalog_before(deployment: StageDeployment) -> None:
     )
 
 
-def check_catalog_after(deployment: StageDeployment, unbuilt: Mapping[str, set[str]]) -> None:
+def restore_catalog_after_deploy(
+    deployment: StageDeployment, unbuilt: Mapping[str, set[str]]
+) -> None:
     """Restore entries; raise `ChangedByHand` with entries that were changed by hand."""
     remaining = restore_entries(deployment.session, deployment.assembly.plan, unbuilt)
     _refuse(remaining, "everything is deployed except these catalog entries")
@@ -158,12 +165,12 @@ def restore_entries(
     plan's archives exist, except those of `unbuilt` (`unbuilt_models`). Therefore an entry that
     names a published copy is restored too, and one that an earlier deploy has kept.
     """
-    entries = [
+    differences = [
         difference
-        for difference in differences(session, plan.stage, new_entries(plan))
+        for difference in catalog_differences(session, plan.stage, new_entries(plan))
         if difference.name not in unbuilt.get(difference.catalog.endpoint, ())
     ]
-    return _restore_repairable(session, entries)
+    return _restore(session, differences)
 
 
 def deployed_entries(session: boto3.Session, template: Template) -> Entries:
@@ -219,33 +226,30 @@ def describe_unbuilt(
     return sentences
 
 
-def _restore_repairable(
-    session: boto3.Session, entries: list[CatalogDifference]
+def _restore(
+    session: boto3.Session, differences: list[CatalogDifference]
 ) -> list[CatalogDifference]:
-    """Restore the entries that a delivery may restore; return the others.
+    """Restore the entries that a delivery replaces; return the other differences.
 
     Raise `ChangedByHand` if another caller changes one, too.
     """
-    repairable = [
-        entry
-        for entry in entries
-        if entry.is_repairable or entry.is_published_copy or (entry.deployed and entry.is_kept)
-    ]
-    caller = str(session.client("sts").get_caller_identity()["Arn"]) if repairable else ""
-    for entry in repairable:
-        assert entry.deployed
+    restored = [difference for difference in differences if difference.is_restored]
+    caller = str(session.client("sts").get_caller_identity()["Arn"]) if restored else ""
+    for difference in restored:
+        entry, replaced = difference.deployed, difference.revision
+        assert entry
         try:
-            entry.catalog.write(entry.deployed, "deployed", caller=caller, replaces=entry.revision)
+            difference.catalog.write(entry, "deployed", caller=caller, replaces=replaced)
         except ChangedMeanwhile as error:
             raise ChangedByHand(str(error)) from None
-        say(f"! {entry.text}: restored to the deployed version")
-    return [entry for entry in entries if entry not in repairable]
+        say(f"! {difference.text}: restored to the deployed version")
+    return [difference for difference in differences if not difference.is_restored]
 
 
-def _refuse(catalog_differences: list[CatalogDifference], summary: str) -> None:
+def _refuse(differences: list[CatalogDifference], summary: str) -> None:
     """Print models that the commit does not have; raise `ChangedByHand` for other differences."""
     lines = []
-    for difference in catalog_differences:
+    for difference in differences:
         if difference.deployed is None:
             say(f"! {difference.text}: {difference.command}")
         else:
@@ -255,7 +259,7 @@ def _refuse(catalog_differences: list[CatalogDifference], summary: str) -> None:
         raise ChangedByHand("\n  ".join([summary, *lines, advice]))
 
 
-def differences(
+def catalog_differences(
     session: boto3.Session, stage: str, endpoints: Mapping[str, Entries]
 ) -> list[CatalogDifference]:
     """Return the differences between the catalog and the entries of endpoints, by short name."""

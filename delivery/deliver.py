@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from delivery.archives import build_missing_archives, promote_archives
 from delivery.assembly import Assembly, open_assembly
-from delivery.catalog import check_catalog_before
+from delivery.catalog import restore_catalog_before_deploy
 from delivery.deploy import StageDeployment, deploy
 from delivery.drift import last_delivery, stacks_deployed_by_hand
 from delivery.errors import DeliveryError, NotDelivered, explain_error, next_steps
@@ -73,7 +73,7 @@ def deliver(
         )
         if from_stage is not None:
             promote_archives(deployment, from_stage, session=source)
-        check_catalog_before(deployment)
+        restore_catalog_before_deploy(deployment)
         with history.record(
             deployment, DELIVER, commit=release.commit, release=release.digest, take_over=take_over
         ) as live:
@@ -108,7 +108,7 @@ def roll_back(
         deployment.wait_for_operations()
         for stack in deployment.kept_stacks():
             say(f"! {stack} differs from this release, and is kept: deliver a release to change it")
-        check_catalog_before(deployment)
+        restore_catalog_before_deploy(deployment)
         with history.record(
             deployment, ROLLBACK, commit=commit, release=digest, take_over=take_over
         ):

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,14 @@ class StageDeployment:
     """The deployment of an assembly to its stage; `session` is in the stage's region.
 
     With `endpoints_only`, as in a rollback, only the stacks of endpoints are deployed: persistent
-    stacks keep what later releases have added, such as archives, logs and networks.
+    stacks keep what later releases have added, such as archives, logs and networks. `begun` is the
+    start of the deployment in `time.monotonic` seconds.
     """
 
     assembly: Assembly
     session: boto3.Session
     endpoints_only: bool = False
+    begun: float = field(default_factory=time.monotonic)
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -89,14 +91,20 @@ class StageDeployment:
             return None
         return stack_template(self.session.client("cloudformation"), endpoint.stack)
 
+    @property
+    def wait_deadline(self) -> float:
+        """The end of waits for operations and builds, in `time.monotonic` seconds.
+
+        The other steps need the rest of the time of the delivery's job.
+        """
+        return self.begun + 60 * self.assembly.plan.time_budget.build_minutes
+
     def wait_for_operations(self) -> None:
         """Wait until no operation is in progress on a stack or an endpoint of the stage.
 
-        Raise `NotDelivered` if CloudFormation could not roll a stack back, or if an operation takes
-        longer than a deploy.
+        Raise `NotDelivered` if CloudFormation could not roll a stack back, or at `wait_deadline`.
         """
-        minutes = self.assembly.plan.time_budget.deploy_minutes
-        deadline = time.monotonic() + 60 * minutes
+        deadline = self.wait_deadline
         stacks = tuple(self.assembly.templates)
         names = [endpoint.name for endpoint in self.assembly.endpoints.values()]
         cloudformation = self.session.client("cloudformation")
@@ -110,7 +118,8 @@ class StageDeployment:
                 raise NotDelivered("\n  ".join(["Nothing was changed", *lines]))
             remaining += wait_for_endpoints(sagemaker, names, deadline=deadline)
         if remaining:
-            summary = f"Nothing was changed: {minutes} minutes, the limit of a deploy, have passed"
+            minutes = self.assembly.plan.time_budget.build_minutes
+            summary = f"Nothing was changed: {minutes} minutes, the limit of all waits, have passed"
             raise NotDelivered("\n  ".join([summary, *remaining]))
 
     def deploy(self, *stacks: str, assembly: Path | None = None) -> None:

@@ -22,14 +22,14 @@ import boto3
 from botocore.exceptions import ClientError
 
 from delivery.aws import DENIED, client, failure_reason, physical_ids, stack_template
-from delivery.catalog import Entries, deployed_entries, differences
+from delivery.catalog import Entries, catalog_differences, deployed_entries
 from delivery.errors import Unfinished
 from delivery.state import MISSING as MISSING_STACK
 from delivery.state import endpoint_fault, incomplete_stacks
 from delivery.store import redelivery
 from plan import stage_record
 from plan.archives import ArchiveBucket, ArchiveReplaced
-from plan.deployed import stack_name
+from plan.deployed import models_stack
 from plan.document import EndpointSettings
 from plan.stage_record import DELIVER, ROLLBACK, DeliveryOutcome, Event
 from release.templates import Template, Unresolved, resolve, resources
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 MISSING = ("NoSuchEntity", "NoSuchBucketPolicy", "NoSuchBucket", "NotFoundException")
 """Error codes of IAM, S3 and KMS for a missing resource or policy."""
+PERMISSIONS_RUNBOOK = 'docs/runbook.md, "Permissions are missing"'
 MAX_ALARMS = 100
 """Maximum number of names in one call of DescribeAlarms (API reference)."""
 ROOT_OF_ACCOUNT = re.compile(r"arn:[\w-]+:iam::(\d{12}):root")
@@ -51,7 +52,7 @@ class LiveDifference:
 
     subject: str
     text: str
-    command: str = "docs/runbook.md, Permissions are missing"
+    command: str
 
 
 def live_differences(
@@ -71,7 +72,7 @@ def live_differences(
     archives = ArchiveBucket(session.client("s3"), bucket) if bucket else None
     names = sorted({*endpoints, *expected})
     statuses = incomplete_stacks(cloudformation, names)
-    models = stack_name(stage)
+    models = models_stack(stage)
     if not incomplete_stacks(cloudformation, [models]) and (
         template := stack_template(cloudformation, models)
     ):
@@ -108,12 +109,13 @@ def _endpoint_differences(
                 command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"
                 yield LiveDifference(endpoint.name, fault.predicate, fault.runbook or command)
     entries = deployed_entries(session, template)
-    for entry in differences(session, stage, {short_name: entries}):
-        text = entry.text.partition(": ")[2]
-        if entry.deployed and entry.has_other_version:
+    for difference in catalog_differences(session, stage, {short_name: entries}):
+        text = difference.text.partition(": ")[2]
+        if difference.deployed and difference.has_other_version:
+            version = difference.deployed["version"]
             text += f". To keep it, deliver a release with it: make rollback STAGE={stage}, or a "
-            text += f"revert. To serve the delivered {entry.deployed['version']} again:"
-        yield LiveDifference(entry.model, text, entry.command)
+            text += f"revert. To serve the delivered {version} again:"
+        yield LiveDifference(difference.model, text, difference.command)
     if archives and endpoint:
         for subject, text in _missing_archives(archives, endpoint, entries):
             yield LiveDifference(f"{short_name}/{subject}", text, redelivery(stage))
@@ -227,12 +229,12 @@ def _compare(subject: str, expected: Any, read: Callable[[], Any]) -> Iterator[L
     except ClientError as error:
         if error.response["Error"]["Code"] not in MISSING:
             raise
-        yield LiveDifference(subject, "was deleted")
+        yield LiveDifference(subject, "was deleted", PERMISSIONS_RUNBOOK)
         return
     live = answer.get("PolicyDocument") or answer["Policy"]
     document = json.loads(live) if isinstance(live, str) else live
     if not _matches(_statements(expected), _statements(document)):
-        yield LiveDifference(subject, "differs from the deployed template")
+        yield LiveDifference(subject, "differs from the deployed template", PERMISSIONS_RUNBOOK)
 
 
 def _statements(document: Any) -> list[Any]:

@@ -12,7 +12,7 @@ NO_CAPACITY = "InsufficientInstanceCapacity"
 """The error code in an endpoint's FailureReason, which CloudFormation repeats: "Unable to provision
 requested ML compute capacity due to InsufficientInstanceCapacity error. [...]"
 (aws/deep-learning-containers, tests of SageMaker endpoints)."""
-CAPACITY_RUNBOOK = "docs/runbook.md, AWS has no capacity"
+CAPACITY_RUNBOOK = 'docs/runbook.md, "AWS has no capacity"'
 FAILED_START = "did not pass the ping health check"
 """Part of an endpoint's FailureReason when a model cannot load, or not within its timeout
 (aws/sagemaker-python-sdk#787)."""

@@ -34,7 +34,7 @@ Only an update to another configuration has a PendingDeploymentSummary.
 """
 ROLLBACK_RUNBOOK = 'docs/runbook.md, "CloudFormation could not roll an update back"'
 GONE_RUNBOOK = 'docs/runbook.md, "An endpoint is gone"'
-RUNBOOK = 'docs/runbook.md, "An update was rolled back in silence"'
+SILENT_ROLLBACK_RUNBOOK = 'docs/runbook.md, "An update was rolled back in silence"'
 
 
 def wait_for_stacks(
@@ -141,15 +141,12 @@ class EndpointFault(NamedTuple):
 
     predicate: what follows the endpoint's name in a sentence, such as "is RollingBack".
     runbook: the section of the runbook that repairs it, if there is one.
+    must_be_recreated: whether the endpoint cannot be updated, only deleted and created again.
     """
 
     predicate: str
     runbook: str | None = None
-
-    @property
-    def must_be_recreated(self) -> bool:
-        """Whether the endpoint cannot be updated, only deleted and created again."""
-        return self.runbook == GONE_RUNBOOK
+    must_be_recreated: bool = False
 
 
 def wait_for_endpoints(
@@ -193,11 +190,12 @@ def endpoint_fault(
         )
     description = endpoint_description(sagemaker, name)
     if description is None:
-        return EndpointFault("does not exist: it was deleted", GONE_RUNBOOK)
+        return EndpointFault("does not exist: it was deleted", GONE_RUNBOOK, must_be_recreated=True)
     status, reason = description["EndpointStatus"], description.get("FailureReason")
     suffix = f": {reason}" if reason else ""
     if status == "Failed":
-        return EndpointFault(f"has failed, and SageMaker can only delete it{suffix}", GONE_RUNBOOK)
+        text = f"has failed, and SageMaker can only delete it{suffix}"
+        return EndpointFault(text, GONE_RUNBOOK, must_be_recreated=True)
     if status not in ("InService", *SCALING_STATUSES):
         return EndpointFault(f"is {status}{suffix}")
     config = next(logical_id for logical_id, _ in resources(template, ENDPOINT_CONFIG))
@@ -211,7 +209,7 @@ def endpoint_fault(
     return EndpointFault(
         f"was rolled back although its deploy succeeded: it serves with {serving_config}, "
         f"but {stack} created {deployed_config}{suffix}",
-        RUNBOOK,
+        SILENT_ROLLBACK_RUNBOOK,
     )
 
 

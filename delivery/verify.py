@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from delivery import smoke
 from delivery.aws import stack_template
-from delivery.catalog import check_catalog_after, describe_unbuilt, unbuilt_models
+from delivery.catalog import describe_unbuilt, restore_catalog_after_deploy, unbuilt_models
 from delivery.deploy import StageDeployment
 from delivery.drift import manual_changes
 from delivery.errors import (
@@ -59,7 +59,7 @@ def verify(deployment: StageDeployment, models: Path) -> VerifiedStage:
                 _refuse_endpoint_faults(deployment, deadline)
             with step("the catalog has the commit's models"):
                 unbuilt = unbuilt_models(assembly.plan, deployment.bucket)
-                check_catalog_after(deployment, unbuilt)
+                restore_catalog_after_deploy(deployment, unbuilt)
                 sentences = describe_unbuilt(deployment.session, assembly.plan, unbuilt)
             with step("every model with a golden file gives the expected answer"):
                 result = smoke.invoke_all(
@@ -152,7 +152,8 @@ def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> Non
         if fault:
             section = f". See {fault.runbook}" if fault.runbook else ""
             lines.append(f"{endpoint.name} {fault.predicate}{section}")
-            lost += [endpoint] * fault.must_be_recreated
+            if fault.must_be_recreated:
+                lost.append(endpoint)
     if lost:
         raise EndpointLost("\n  ".join([*lines, *_recreation(deployment.assembly.stage, lost)]))
     if lines:

@@ -122,24 +122,24 @@ class Folder:
         return self.root / "cdk_home"
 
     @property
-    def _state(self) -> Path:
+    def _running_file(self) -> Path:
         return self.root / "running.json"
 
     def running(self) -> RunningSageMaker | None:
         """Return the local SageMaker that runs on this folder, or None.
 
-        The state file is not trusted: its process must be this user's server of this folder and
+        The file is not trusted: its process must be this user's server of this folder and
         port, by its arguments. Otherwise `down` could end another process.
         """
         try:
-            match json.loads(self._state.read_text()):
+            match json.loads(self._running_file.read_text()):
                 case {"pid": int(pid), "port": int(port), "python": str(python)}:
                     process = Path("/proc", str(pid))
                     arguments = os.fsdecode((process / "cmdline").read_bytes())
                     is_server = "\0".join(["", *self.server_arguments(port), ""]) in arguments
                     if is_server and process.stat().st_uid == os.getuid():
                         return RunningSageMaker(pid, port, python)
-        except (OSError, ValueError, RecursionError):  # no state file, no JSON, no such process
+        except (OSError, ValueError, RecursionError):  # no file, no JSON, no such process
             pass
         return None
 
@@ -147,7 +147,7 @@ class Folder:
         """Return the local SageMaker on this folder. Raise `LocalSageMakerError` if none runs."""
         if running := self.running():
             return running
-        if self._state.exists():
+        if self._running_file.exists():
             raise self.ended()
         raise LocalSageMakerError(
             "the local SageMaker is not running: run `tritonsm up` or `local-sagemaker up`"
@@ -160,12 +160,12 @@ class Folder:
             "restores what was deployed"
         )
 
-    def write_state(self, running: RunningSageMaker) -> None:
-        """Write the state file atomically."""
-        new = self._state.with_suffix(".new")
+    def write_running(self, running: RunningSageMaker) -> None:
+        """Write running.json atomically."""
+        new = self._running_file.with_suffix(".new")
         new.write_text(json.dumps(asdict(running)))
-        new.replace(self._state)
+        new.replace(self._running_file)
 
-    def delete_state(self) -> None:
-        """Delete the state file."""
-        self._state.unlink(missing_ok=True)
+    def delete_running(self) -> None:
+        """Delete running.json."""
+        self._running_file.unlink(missing_ok=True)

@@ -76,13 +76,13 @@ def _up(folder: Folder, port: int | None, keep: bool, parent: int | None) -> Run
         pid = _spawn(folder, port, parent)
         running = RunningSageMaker(pid=pid, port=port, python=python)
         try:
-            folder.write_state(running)
+            folder.write_running(running)
             _wait_until_healthy(running, folder)
             if kept:
                 _wait_for_endpoints(running, folder)
         except BaseException:
             _stop(running)
-            folder.delete_state()
+            folder.delete_running()
             raise
     return running
 
@@ -91,10 +91,10 @@ def down(folder: Folder) -> bool:
     """Stop the local SageMaker and its child processes; return False if none was running."""
     running = folder.running()
     if running is None:
-        folder.delete_state()
+        folder.delete_running()
         return False
     _stop(running)
-    folder.delete_state()
+    folder.delete_running()
     return True
 
 

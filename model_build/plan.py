@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import platform_facts
 from model_build import checks
@@ -22,6 +23,7 @@ from model_build.repository import Repository
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 from platform_facts import ComputeCapability
+from platform_facts.rules.catalog import ModelEntry, ModelSignature
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +105,19 @@ class ModelPlan:
             compatibility_level(builder_gpu=builder, target_gpu=target_gpu, release=release)
         except BuildError as error:
             raise BuildError(f"{location}: {error}") from None
+
+    def catalog_entry(
+        self, *, endpoint: str, target_model: str | None, component: str | None = None
+    ) -> ModelEntry:
+        """Return the catalog entry with which clients invoke the model at `endpoint`."""
+        return ModelEntry(
+            model=self.name,
+            version=self.version,
+            endpoint=endpoint,
+            target_model=target_model,
+            inference_component=component,
+            signature=cast("ModelSignature", self.signature.model_dump()),
+        )
 
     @property
     def target_model(self) -> str:

@@ -1,6 +1,5 @@
 """The schema of `recipe.yaml`: the steps that generate files of a model repository."""
 
-import re
 import shutil
 from functools import reduce
 from operator import or_
@@ -13,6 +12,7 @@ from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.weights import RandomWeights, Weights
 from model_build.formats import BACKENDS, FORMATS
 from model_build.recipe_values import FileName, InnerPath, Strict
+from model_build.repository import VERSION_FOLDER
 from model_build.target import BuildTarget
 from platform_facts.rules import checked_yaml
 
@@ -47,7 +47,7 @@ def _check_version_files(files: Files) -> Files:
     for path in files:
         parts = PurePosixPath(path).parts
         outside = path.startswith("/") or ".." in parts
-        if outside or len(parts) < 3 or not re.fullmatch(r"[1-9][0-9]*", parts[1]):
+        if outside or len(parts) < 3 or not VERSION_FOLDER.fullmatch(parts[1]):
             raise ValueError(
                 f"{path!r} is not the path of a version file: write MODEL/VERSION/FILE, "
                 "for example encoder/1/model.onnx"

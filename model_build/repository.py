@@ -13,6 +13,8 @@ from model_build.findings import Finding, Location, RepositoryInvalid
 from model_build.model_config import ModelConfig
 
 CONFIG = "config.pbtxt"
+VERSION_FOLDER = re.compile("[1-9][0-9]*")
+"""Names of version folders (server, docs/user_guide/model_repository.md, "Model Versions")."""
 IMPLIED_BACKENDS = {
     "model.savedmodel": "tensorflow",
     "model.graphdef": "tensorflow",
@@ -70,9 +72,7 @@ class Model:
         even without a folder.
         """
         paths = sorted(self.directory.iterdir())
-        numbered = [
-            path for path in paths if path.is_dir() and re.fullmatch("[1-9][0-9]*", path.name)
-        ]
+        numbered = [path for path in paths if path.is_dir() and VERSION_FOLDER.fullmatch(path.name)]
         names = [path.name for path in numbered if any(digest.model_files(path))]
         return names or (["1"] if self.is_ensemble else [])
 

@@ -3,9 +3,8 @@
 import difflib
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,13 @@ from model_build.export.weights import FolderWeights, RandomWeights
 from model_build.findings import Finding, Location
 from model_build.formats import FORMATS
 from model_build.recipe import Copy, Files, Recipe
-from model_build.repository import CONFIG, Repository
+from model_build.repository import CONFIG, VERSION_FOLDER, Repository
 from model_build.table import KEY, RecipeTable
 from plan import golden
 from platform_facts.rules.checked_yaml import InvalidFile, YamlFile
 
 _MAX_LISTED = 8
 """Number of models that an error message lists: a repository may have hundreds."""
-VERSION = re.compile("[1-9][0-9]*")
-"""Names of version folders (server, docs/user_guide/model_repository.md, "Model Versions")."""
 NOT_A_MODEL = "is not a model: it has no recipe.yaml, no config.pbtxt and no model file"
 
 
@@ -78,9 +75,7 @@ class ModelFolder:
     def model(self, alternative: str | None = None) -> "ModelSource":
         """Return the model of the folder, an alternative, or a row."""
         if alternative not in self._models:
-            model = ModelSource(self.path, alternative)
-            vars(model)["shared"] = self  # the value of the cached property
-            self._models[alternative] = model
+            self._models[alternative] = ModelSource(self.path, alternative, self)
         return self._models[alternative]
 
     def models(self) -> Iterator["ModelSource"]:
@@ -179,11 +174,13 @@ class ModelFolder:
 class ModelSource:
     """The model of a folder, an alternative of its recipe, or a row of its table.
 
-    A Triton model repository without a recipe is a model too: it is packed unchanged.
+    A Triton model repository without a recipe is a model too: it is packed unchanged. `shared` is
+    what the models of the folder share.
     """
 
     folder: Path
-    alternative: str | None = None
+    alternative: str | None
+    shared: ModelFolder = field(compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -192,11 +189,6 @@ class ModelSource:
         if name in ("", ".."):
             name = self.folder.resolve().name
         return f"{name}-{self.alternative}" if self.alternative else name
-
-    @cached_property
-    def shared(self) -> ModelFolder:
-        """What the models of the folder share."""
-        return ModelFolder(self.folder)
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -306,7 +298,7 @@ def unconfigured_files(folder: Path) -> Iterator[Path]:
         if path.name not in names and path.suffix not in (".onnx", ".pt"):
             continue
         relative = path.relative_to(folder)
-        in_version = len(relative.parts) == 3 and VERSION.fullmatch(path.parent.name)
+        in_version = len(relative.parts) == 3 and VERSION_FOLDER.fullmatch(path.parent.name)
         if len(relative.parts) > 3 or (has_recipe and not in_version):
             continue
         has_config = any((folder / parent / CONFIG).is_file() for parent in relative.parents)

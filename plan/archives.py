@@ -73,10 +73,10 @@ class ArchiveBucket:
         ]
 
     def doubtful(self, archives: Iterable[str]) -> Iterator[tuple[str, bool]]:
-        """Yield the archives that a listing does not show to be complete.
+        """Yield the archives that may be incomplete, and whether each is listed with its manifest.
 
-        With each, whether it and its manifest exist: builders write the manifest last, so only an
-        archive that is newer than its manifest can have been replaced. The others are not read.
+        Builders write the manifest last, so only an archive that is newer than its manifest can
+        have been replaced. The others are not read.
         """
         names = list(archives)
         times = dict[str, "datetime"]()

@@ -149,9 +149,9 @@ class Catalog:
         Raise `ChangedMeanwhile` if the current item is another one.
         """
         model = entry["model"]
-        latest = (replaces and replaces.number) or self._last_number(model)
+        latest = replaces.number if replaces and replaces.number else self._last_number(model)
         item: Item = {
-            "model_key": {"S": f"{self.endpoint}#{model}"},
+            **self._key(model),
             "entry": {"S": entry_text(entry)},
             "cause": {"S": cause},
             "caller": {"S": caller},
@@ -159,7 +159,7 @@ class Catalog:
             "request": {"S": replaces.request if replaces else ""},
         }
         number_before, number = {"N": str(latest)}, {"N": str(latest + 1)}
-        current = {"revision": {"N": "0"}, "latest": number, "endpoint": {"S": self.endpoint}}
+        current = {"latest": number, "endpoint": {"S": self.endpoint}}
         is_new = {"ConditionExpression": "attribute_not_exists(model_key)"}
         is_unchanged: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(entry)"}
         if replaces and not replaces.number:  # written by hand
@@ -200,14 +200,12 @@ class Catalog:
             requests = answer.get("UnprocessedKeys")
 
     def _revisions(self, model: str, **options: Any) -> Iterator[Item]:
+        key = self._key(model)
         pages = self.dynamodb.get_paginator("query").paginate(
             TableName=table_name(self.stage),
             ConsistentRead=True,
             KeyConditionExpression="model_key = :key AND revision > :current",
-            ExpressionAttributeValues={
-                ":key": {"S": f"{self.endpoint}#{model}"},
-                ":current": {"N": "0"},
-            },
+            ExpressionAttributeValues={":key": key["model_key"], ":current": key["revision"]},
             **options,
         )
         return (item for page in pages for item in page["Items"])

@@ -22,14 +22,14 @@ def stack_description(cloudformation: "CloudFormationClient", stack: str) -> "St
     return description
 
 
-def stack_name(stage: str) -> str:
+def models_stack(stage: str) -> str:
     """Return the name of the stack with a stage's bucket and builder."""
     return f"{stage}-models"
 
 
-def stack_outputs(cloudformation: "CloudFormationClient", stage: str) -> dict[str, str]:
-    """Return the outputs of this stack; empty if it was never deployed."""
-    stack = stack_description(cloudformation, stack_name(stage))
+def models_stack_outputs(cloudformation: "CloudFormationClient", stage: str) -> dict[str, str]:
+    """Return the outputs of that stack; empty if it was never deployed."""
+    stack = stack_description(cloudformation, models_stack(stage))
     outputs = stack.get("Outputs", ()) if stack else ()
     return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 

@@ -26,7 +26,7 @@ DIGEST_OUTPUT = "PlanDigest"
 """The output of an endpoint's stack with the digest of that part. CloudFormation ignores a change
 of only the metadata of a template; it does not ignore a changed output."""
 
-HostingMode = Literal["multi-model", "single-model", "components"]
+HostingName = Literal["multi-model", "single-model", "components"]
 
 
 class InvalidPlan(Exception):
@@ -131,7 +131,7 @@ class EndpointSettings(Record):
 
     name: str
     stack: str
-    hosting: HostingMode
+    hosting: HostingName
     variants: dict[str, PlannedVariant]
     components: dict[str, PlannedComponent] = {}
     metrics_namespace: str | None = None
@@ -224,17 +224,12 @@ class PlannedEndpoint(Record):
 class TimeBudget(Record):
     """The maximum minutes of each step of a delivery, in order (`rows`).
 
-    Independent stacks are deployed in parallel: only the slowest has rows. Builds may wait
-    `build_minutes` for GPUs, the time that the other steps leave.
+    Independent stacks are deployed in parallel: only the slowest has rows. The other steps leave
+    `build_minutes` for builds that wait for GPUs, and for operations in progress.
     """
 
     rows: dict[str, int]
     build_minutes: int
-
-    @property
-    def deploy_minutes(self) -> int:
-        """The maximum duration of a delivery without builds."""
-        return sum(self.rows.values()) - self.build_minutes
 
 
 class Plan(Record):

@@ -24,7 +24,20 @@ from plan.document import (
     PlannedVariant,
 )
 from platform_facts.rules.catalog import list_text, table_name
-from platform_facts.rules.monitoring import COPIES, INVOCATIONS, MEASURES, Measure, dimension_list
+from platform_facts.rules.monitoring import (
+    COPIES,
+    ERROR_RATES,
+    EVALUATION,
+    INVOCATIONS,
+    LATENCIES,
+    MAX_ROLLBACK_ALARMS,
+    MEASURES,
+    ROLLBACK_EVALUATIONS,
+    SERVER_ERROR_RATE,
+    Evaluation,
+    Measure,
+    dimension_list,
+)
 from platform_facts.rules.scaling import (
     SCALING_TARGET_SHARE,
     UTILIZATIONS,
@@ -32,10 +45,7 @@ from platform_facts.rules.scaling import (
     target_tracking,
 )
 from platform_facts.rules.stage import CACHE_ALARMS
-from platform_facts.rules.updates import (
-    CopiesUpdate,
-    UpdateTimes,
-)
+from platform_facts.rules.updates import CopiesUpdate, UpdateTimes
 
 Properties = dict[str, Any]
 ANY = object()
@@ -54,8 +64,6 @@ KINDS = (
     *(ENDPOINT, CONFIG, MODEL, COMPONENT, TARGET, POLICY, ALARM, GUARD, CHECK, BUILD, CATALOG),
 )
 """The types of the resources of which every property is compared."""
-REQUESTS = tuple(MEASURES)[:5]
-"""Thresholds of every variant and component; the others depend on instances and hosting."""
 
 
 def mismatches(plan: Plan, templates: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -193,13 +201,7 @@ class _Expected:
         self._many = settings.hosting == "multi-model"
         self._release = platform_facts.release(plan.release)
         update: Any = self._settings["update"]
-        strategy = update["strategy"]
-        self._times = UpdateTimes(
-            strategy=strategy,
-            start=settings.start_seconds,
-            percent=update["percent"],
-            wait=0 if strategy == "all-at-once" else update["wait_seconds"],
-        )
+        self._times = UpdateTimes.of(update, settings.start_seconds)
 
     def resources(self) -> dict[str, list[Properties]]:
         """Return the properties of the resources by type."""
@@ -332,7 +334,7 @@ class _Expected:
         if len(variant.pools) == 1:
             return properties | {"InstanceType": variant.instance_types[0]}
         minutes = self._settings["provision_timeout_minutes"]
-        properties["VariantInstanceProvisionTimeoutInSeconds"] = minutes and 60 * minutes
+        properties["VariantInstanceProvisionTimeoutInSeconds"] = 60 * minutes if minutes else None
         (model,), first = self._endpoint.models.values(), variant.pools[0]
         properties["InstancePools"] = [
             {
@@ -460,7 +462,7 @@ class _Expected:
 
     def _rollback_alarms(self) -> dict[str, list[Properties]]:
         """Return variant or model -> alarms that roll its update back."""
-        version, limit = f"<{CONFIG}.EndpointConfigName>", 10
+        version = f"<{CONFIG}.EndpointConfigName>"
         watched = {
             name: {"EndpointConfigName": version, "EndpointName": self._name, "VariantName": name}
             for name in self._variants
@@ -471,20 +473,20 @@ class _Expected:
                 model: {"InferenceComponentName": component.name}
                 for model, component in self._components.items()
             }
-        rates: dict[str, tuple[float, int, int]] = {
-            "server_error_rate": (0.05, 1, 1),
-            "model_error_rate": (self._settings["update"]["rollback_error_rate"], 2, 3),
+        thresholds: dict[str, float] = {
+            "server_error_rate": SERVER_ERROR_RATE,
+            "model_error_rate": self._settings["update"]["rollback_error_rate"],
         }
-        if 2 * len(watched) > limit and not self._components:
-            del rates["server_error_rate"]
+        if 2 * len(watched) > MAX_ROLLBACK_ALARMS and not self._components:
+            del thresholds["server_error_rate"]
         titles = {"server_error_rate": "ServerErrors", "model_error_rate": "ModelErrors"}
         return {
             name: [
                 {
                     "AlarmName": f"{self._name}-{name}-{titles[rate]}-{version}",
-                    **_alarm(MEASURES[rate], threshold, dimensions, datapoints, periods),
+                    **_alarm(MEASURES[rate], threshold, dimensions, ROLLBACK_EVALUATIONS[rate]),
                 }
-                for rate, (threshold, datapoints, periods) in rates.items()
+                for rate, threshold in thresholds.items()
             ]
             for name, dimensions in watched.items()
         }
@@ -492,7 +494,7 @@ class _Expected:
     def _alarms(self) -> Iterator[Properties]:
         """Yield the alarms of a production endpoint."""
         for component in self._components.values():
-            measures = {name: MEASURES[name] for name in REQUESTS}
+            measures = {name: MEASURES[name] for name in (*ERROR_RATES, *LATENCIES)}
             for name in (
                 "memory_percent",
                 *(["gpu_memory_percent"] if component.accelerators else ()),
@@ -534,12 +536,13 @@ class _Expected:
 
     def _wake_alarms(self) -> Iterator[Properties]:
         measure = Measure(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
-        for target, policies in self._scaling():
+        for target, _ in self._scaling():
             if target["MinCapacity"] == 0:
                 name = target["ResourceId"].partition("/")[2]
-                alarm = _alarm(measure, 1, {"InferenceComponentName": name}, None, 1)
-                policy = policies[-1] | {"ScalingTargetId": f"<{TARGET}.Ref>"}
-                yield {**alarm, "AlarmActions": [_reference(POLICY, policy, "Ref")]}
+                alarm = _alarm(measure, 1, {"InferenceComponentName": name}, Evaluation(1, 1))
+                policy = _wake_policy(target) | {"ScalingTargetId": f"<{TARGET}.Ref>"}
+                actions = [_reference(POLICY, policy, "Ref")]
+                yield {**alarm, "DatapointsToAlarm": None, "AlarmActions": actions}
 
 
 def _without_tags(resource: Mapping[str, Any]) -> Properties:
@@ -559,8 +562,7 @@ def _alarm(
     measure: Measure,
     threshold: float,
     dimensions: Mapping[str, str],
-    datapoints: int | None = 3,
-    periods: int = 5,
+    evaluation: Evaluation = EVALUATION,
     *,
     below: bool = False,
 ) -> Properties:
@@ -569,9 +571,9 @@ def _alarm(
     return {
         "AlarmDescription": ANY,
         "ComparisonOperator": comparison,
-        "DatapointsToAlarm": datapoints,
+        "DatapointsToAlarm": evaluation.datapoints,
         "Dimensions": dimension_list(dimensions),
-        "EvaluationPeriods": periods,
+        "EvaluationPeriods": evaluation.periods,
         "MetricName": measure.metric,
         "Namespace": measure.namespace,
         "Period": 60,

@@ -21,7 +21,7 @@ def add_budget(scope: Stack, plan: StagePlan) -> None:
     stage = plan.config
     if not stage.production or not stage.cost_budget:
         return
-    usd = stage.max_monthly_usd or plan.max_monthly_usd
+    usd = stage.max_monthly_usd or plan.price_at_max_scale
     reasons = {
         f"CloudFormation has no AWS::Budgets::Budget in {stage.region}": not plan.region.budgets,
         "notify has no email": not stage.notify.email,

@@ -14,10 +14,11 @@ from stages.schema.delivery import DeliveryConfig
 from stages.schema.existing import ExistingConfig
 from stages.time_budget import JOB_MINUTES
 from triton_sagemaker.allow import allow
+from triton_sagemaker.list_asset import LISTS_REASON
 
 ISSUER = "token.actions.githubusercontent.com"
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
-ACCOUNT_WIDE = (
+ACCOUNT_ACTIONS = (
     "cloudwatch:DescribeAlarms",
     "iam:ListRoles",
     "lambda:GetAccountSettings",
@@ -30,12 +31,13 @@ ACCOUNT_WIDE = (
 )
 """Actions of the preflight and of the deploy on all resources."""
 
-STAGES = "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
-BUCKETS = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
-PREFLIGHT = "The delivery reads quotas, all endpoints and one role of the account."
-LISTS = "Lists of models are assets, whose names change with their content."
-POLICIES = "Deliveries name policies of the stage that were changed by hand."
-IMAGES = "The Triton images of AWS are in accounts that differ between regions."
+STAGES_REASON = (
+    "Catalog, endpoints and stacks of this stage, and the models stack of its source stage."
+)
+BUCKETS_REASON = "CloudFormation generates bucket names; a condition limits the use of keys to S3."
+PREFLIGHT_REASON = "The delivery reads quotas, all endpoints and one role of the account."
+POLICIES_REASON = "Deliveries name policies of the stage that were changed by hand."
+IMAGES_REASON = "The Triton images of AWS are in accounts that differ between regions."
 
 
 class DeliveryStack(Stack):
@@ -95,7 +97,7 @@ class DeliveryStack(Stack):
         if components:
             names = [self._arn("sagemaker", f"inference-component/{stage_name}-*")]
             actions = ["sagemaker:DescribeInferenceComponent", "sagemaker:InvokeEndpoint"]
-            allow(deploy, actions, names, STAGES)
+            allow(deploy, actions, names, STAGES_REASON)
         self._allow_archives(deploy, stage_name, delivery.promotes_from, existing.kms_key_arn)
         self._allow_preflight(deploy, stage_name, qualifier, images)
 
@@ -120,9 +122,9 @@ class DeliveryStack(Stack):
         allow(role, ["dynamodb:Query"], [f"{table}/index/{catalog.INDEX}"])
         assets = f"cdk-{qualifier}-assets-{self.account}-{self.region}"
         lists = self._arn("s3", f"{assets}/{asset_prefix(stage)}*.jsonl")
-        allow(role, ["s3:GetObject"], [lists], LISTS)
+        allow(role, ["s3:GetObject"], [lists], LISTS_REASON)
         actions = ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"]
-        allow(role, actions, [self._arn("sagemaker", f"endpoint/{stage}-*")], STAGES)
+        allow(role, actions, [self._arn("sagemaker", f"endpoint/{stage}-*")], STAGES_REASON)
         actions = [
             "cloudformation:DescribeStackEvents",
             "cloudformation:DescribeStackResource",
@@ -130,7 +132,7 @@ class DeliveryStack(Stack):
             "cloudformation:GetTemplate",
             "cloudformation:ListStackResources",
         ]
-        allow(role, actions, [self._arn("cloudformation", f"stack/{stage}-*")], STAGES)
+        allow(role, actions, [self._arn("cloudformation", f"stack/{stage}-*")], STAGES_REASON)
 
     def _allow_archives(
         self, role: iam.IRole, stage: str, promotes_from: str | None, key: str | None
@@ -146,21 +148,18 @@ class DeliveryStack(Stack):
             if name
         )
         # Without ListBucket, S3 returns 403 instead of 404 for a missing object.
-        allow(role, ["s3:ListBucket"], [own_bucket, *source_bucket], BUCKETS)
-        allow(
-            role,
-            ["s3:GetObject"],
-            [f"{bucket}/*" for bucket in (own_bucket, *source_bucket)],
-            BUCKETS,
-        )
+        allow(role, ["s3:ListBucket"], [own_bucket, *source_bucket], BUCKETS_REASON)
+        objects = [f"{bucket}/*" for bucket in (own_bucket, *source_bucket)]
+        allow(role, ["s3:GetObject"], objects, BUCKETS_REASON)
         if promotes_from:
-            allow(role, ["s3:AbortMultipartUpload", "s3:PutObject"], [f"{own_bucket}/*"], BUCKETS)
+            copy = ["s3:AbortMultipartUpload", "s3:PutObject"]
+            allow(role, copy, [f"{own_bucket}/*"], BUCKETS_REASON)
             source = self._arn("cloudformation", f"stack/{promotes_from}-models/*")
-            allow(role, ["cloudformation:DescribeStacks"], [source], STAGES)
+            allow(role, ["cloudformation:DescribeStacks"], [source], STAGES_REASON)
         else:
             prefixes = (bucket_keys.HISTORY, bucket_keys.LISTS, bucket_keys.RELEASES)
             writable = [f"{own_bucket}/{prefix}*" for prefix in prefixes]
-            allow(role, ["s3:PutObject"], writable, BUCKETS)
+            allow(role, ["s3:PutObject"], writable, BUCKETS_REASON)
         suffix = platform_facts.region(self.region).dns_suffix
         through_s3 = {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}}
         if key:
@@ -170,7 +169,7 @@ class DeliveryStack(Stack):
         if key is None or promotes_from:  # the other stage may have another key
             key = self._arn("kms", "key/*")
         actions = ["kms:Decrypt", "kms:GenerateDataKey"]
-        allow(role, actions, [key], BUCKETS, conditions=through_s3)
+        allow(role, actions, [key], BUCKETS_REASON, conditions=through_s3)
         # These functions start and watch builds, so CodeBuild permissions are not needed.
         functions = [self._arn("lambda", f"function:{name}") for name in build_functions(stage)]
         allow(role, ["lambda:InvokeFunction"], functions)
@@ -183,8 +182,8 @@ class DeliveryStack(Stack):
         If a permission is missing, the delivery reports it and continues.
         """
         images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
-        allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
-        allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
+        allow(role, ACCOUNT_ACTIONS, ["*"], PREFLIGHT_REASON)
+        allow(role, ["ecr:BatchGetImage"], [images], IMAGES_REASON)
         references = map(platform_facts.ImageReference.parse, own_images)
         if arns := sorted({image.repository_arn(self.partition) for image in references}):
             allow(role, ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"], arns)
@@ -193,7 +192,7 @@ class DeliveryStack(Stack):
             "kms:GetKeyPolicy": self._arn("kms", "key/*"),
             "s3:GetBucketPolicy": self._arn("s3", f"{stage}-*"),
         }.items():
-            allow(role, [action], [name], POLICIES)
+            allow(role, [action], [name], POLICIES_REASON)
         versions = [self._arn("ssm", f"parameter/cdk-bootstrap/{qualifier}/version")]
         allow(role, ["ssm:GetParameter"], versions)
 

@@ -72,7 +72,7 @@ class EndpointStack(Stack):
             if warning := plan.sources[name].instance_warning(max_instances=max_servers):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
         if part.metrics_namespace:
-            for warning in metrics_warnings(map(plan.sources.__getitem__, planned.models)):
+            for warning in metrics_warnings(plan.sources[name] for name in planned.models):
                 Annotations.of(self).add_warning_v2("published-metrics", warning)
         self._add_sources(planned, plan.sources)
         locations = [f"{models.bucket.bucket_name}/{prefix}" for prefix in sorted(part.prefixes)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Self, cast
+from typing import Self
 
 import platform_facts
 from model_build import (
@@ -32,7 +32,7 @@ from plan.document import (
 )
 from platform_facts.rules import Violation, checked_yaml, monitoring, prefix_violations
 from platform_facts.rules.builds import source_assets
-from platform_facts.rules.catalog import ModelEntry, ModelSignature, check_catalog_entry
+from platform_facts.rules.catalog import check_catalog_entry
 from platform_facts.rules.names import check_environment_size
 from platform_facts.rules.server import check_decoupled_model
 from platform_facts.rules.stage import check_table_hosting
@@ -132,8 +132,8 @@ class StagePlan:
         return platform_facts.region(self.config.region)
 
     @property
-    def max_monthly_usd(self) -> float | None:
-        """The price of all instances at the maximum of scaling, None if a type has no price."""
+    def price_at_max_scale(self) -> float | None:
+        """The monthly price of all instances at the maximum of scaling, None if a type has none."""
         price_of, hourly = platform_facts.prices().of, 0.0
         for endpoint in self.document.endpoints.values():
             for variant in endpoint.settings.variants.values():
@@ -215,13 +215,10 @@ def _endpoint(
                 )
                 for prefix, pool in pools.items()
             },
-            catalog=ModelEntry(
-                model=model.name,
-                version=model.version,
+            catalog=model.catalog_entry(
                 endpoint=name,
                 target_model=model.target_model if config.hosting == "multi-model" else None,
-                inference_component=components.get(model.name),
-                signature=cast("ModelSignature", model.signature.model_dump()),
+                component=components.get(model.name),
             ),
             default_model=None if config.hosting == "multi-model" else model.entry,
             is_stateful=model.is_stateful,

@@ -52,7 +52,7 @@ def _deploys_by_hand(
     """
     last = last_delivery(bucket)
     if record_is_deleted(bucket, [last] if last else []):
-        section = "docs/runbook.md, The record of deliveries was deleted"
+        section = 'docs/runbook.md, "The record of deliveries was deleted"'
         yield LiveDifference(stage, DELETED_RECORD, section)
     for stack in stacks_deployed_by_hand(cloudformation, last):
         assert last

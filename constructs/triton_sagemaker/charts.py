@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from platform_facts.rules import stage
+from platform_facts.rules import monitoring, stage
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.chart import Chart, alarmed_metrics
 from triton_sagemaker.component_hosting import ComponentHosting
@@ -38,11 +38,9 @@ CLIENT_CHARTS = {
 def request_charts(metrics: EndpointMetrics, thresholds: AlarmThresholds) -> Iterator[Chart]:
     """Yield the charts of traffic, errors and latency."""
     yield Chart("Traffic (per minute)", other_metrics=metrics.traffic)
-    errors = alarmed_metrics(
-        metrics, thresholds, "server_error_rate", "client_error_rate", "model_error_rate"
-    )
+    errors = alarmed_metrics(metrics, thresholds, *monitoring.ERROR_RATES)
     yield Chart("Errors (share of requests)", errors)
-    latencies = alarmed_metrics(metrics, thresholds, "model_latency_p50_ms", "model_latency_p99_ms")
+    latencies = alarmed_metrics(metrics, thresholds, *monitoring.LATENCIES)
     yield Chart("Latency (microseconds)", latencies, [metrics.metric("OverheadLatency")])
 
 

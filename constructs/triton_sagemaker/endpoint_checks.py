@@ -26,11 +26,11 @@ def endpoint_problems(
         *check(ranges.ROLLBACK_ERROR_RATE, rollback_error_rate),
         *(data_capture.problems() if data_capture else ()),
         *(
-            problem
-            for variant in variants[:1]
-            for problem in variant.hosting.endpoint_problems(
+            variants[0].hosting.endpoint_problems(
                 variants, update, has_data_capture=data_capture is not None
             )
+            if variants
+            else ()
         ),
     ]
 

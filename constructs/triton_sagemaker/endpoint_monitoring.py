@@ -18,9 +18,6 @@ from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.problems import Problem, check
 
 VariantOrComponent = EndpointVariant | EndpointComponent
-EVALUATION_PERIODS = 5
-"""Minutes of an alarm, of which `DATAPOINTS` must breach the threshold."""
-DATAPOINTS = 3
 THREE_HOURS = Duration.hours(3)
 COLORS = {
     Severity.WARNING: cloudwatch.Color.ORANGE,
@@ -74,8 +71,8 @@ class EndpointMonitoring(Construct):
                 self,
                 f"{item.display_name}-{metric.name}-{severity}",
                 alarm_description=f"{severity}: {subject}",
-                datapoints_to_alarm=DATAPOINTS,
-                evaluation_periods=EVALUATION_PERIODS,
+                datapoints_to_alarm=monitoring.EVALUATION.datapoints,
+                evaluation_periods=monitoring.EVALUATION.periods,
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
                 **metric.condition(threshold),
             )

@@ -64,10 +64,8 @@ def create_endpoint_config(
     vpc_config: VpcConfig | None,
 ) -> sagemaker.CfnEndpointConfig:
     """Return the EndpointConfig, with explicit metrics options, because alarms depend on them."""
-    mode_properties = [
-        variant.hosting.config_properties(role.role.role_arn, vpc_config)
-        for variant in variants[:1]
-    ]
+    # All variants have the same hosting mode.
+    mode = variants[0].hosting.config_properties(role.role.role_arn, vpc_config) if variants else {}
     config = sagemaker.CfnEndpointConfig(
         scope,
         "Config",
@@ -87,9 +85,9 @@ def create_endpoint_config(
             )
             for variant in variants
         ],
-        **dict(*mode_properties),
+        **mode,
     )
-    if any(mode_properties):  # instances of components use the role of the configuration
+    if mode:  # instances of components use the role of the configuration
         config.node.add_dependency(role, role.role)
     return config
 

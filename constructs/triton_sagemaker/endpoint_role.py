@@ -72,7 +72,7 @@ class EndpointRole(Construct):
             *(self._encrypt_volumes(volume_key) if volume_key else ()),
             *(self._write_captured_data(data_capture) if data_capture else ()),
         ):
-            if parent is self:
+            if role:
                 statement.sid = None  # other endpoints with this role have the same statements
             add(statement)
         if vpc:

@@ -42,6 +42,7 @@ WORDS = {
     "hosting: single-model": "SingleModelHosting",
 }
 """Words of the rules' messages, which name keys of a stage file -> words of the constructs."""
+_STAGE_WORDS = re.compile("|".join(rf"\b{re.escape(word)}" for word in WORDS))
 EXAMPLES = {
     "bucket": 's3.Bucket.from_bucket_name(self, "Models", "my-bucket")',
     "download_timeout": "Duration.minutes(30)",
@@ -121,6 +122,3 @@ def _argument(key: str) -> str:
         if key == prefix or key.startswith(f"{prefix}."):
             return argument + key.removeprefix(prefix)
     return key
-
-
-_STAGE_WORDS = re.compile("|".join(rf"\b{re.escape(word)}" for word in WORDS))

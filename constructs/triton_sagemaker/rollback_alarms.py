@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from triton_sagemaker.chart import ABOVE
+from platform_facts.rules.monitoring import (
+    MAX_ROLLBACK_ALARMS,
+    ROLLBACK_EVALUATIONS,
+    SERVER_ERROR_RATE,
+)
+from triton_sagemaker.chart import ABOVE, ALARMS
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
-
-MAX_ROLLBACK_ALARMS = 10
-"""Maximum number of alarms of an update (API reference, AutoRollbackConfig)."""
-SERVER_ERROR_RATE = 0.05
-"""Share of 5xx responses of new instances in a minute that rolls an update back."""
 
 
 def variant_rollback_alarms(
@@ -57,24 +57,23 @@ def rollback_alarms(
     `server_errors` adds an alarm for 5xx responses.
     """
     label = metrics.label
-    server, model = map(metrics.alarmed_metric, ("server_error_rate", "model_error_rate"))
     alarms = {
-        "ServerErrors": (f"{label} answers with 5xx", server, SERVER_ERROR_RATE, 1, 1),
-        # At night, an invalid request may be the only request of a minute.
-        "ModelErrors": (f"containers of {label} fail requests", model, model_error_rate, 2, 3),
+        "server_error_rate": (f"{label} answers with 5xx", SERVER_ERROR_RATE),
+        "model_error_rate": (f"containers of {label} fail requests", model_error_rate),
     }
     if not server_errors:
-        del alarms["ServerErrors"]
-    for kind, (reason, metric, threshold, datapoints, periods) in alarms.items():
+        del alarms["server_error_rate"]
+    for rate, (reason, threshold) in alarms.items():
+        (kind, _), evaluation = ALARMS[rate], ROLLBACK_EVALUATIONS[rate]
         yield cloudwatch.Alarm(
             scope,
             f"Rollback-{metrics.display_name}-{kind}",
             alarm_name=f"{metrics.endpoint_name}-{metrics.display_name}-{kind}-{version}",
             alarm_description=f"Rolls an update of {metrics.endpoint_name} back: {reason}",
             comparison_operator=ABOVE,
-            datapoints_to_alarm=datapoints,
-            evaluation_periods=periods,
-            metric=metric,
+            datapoints_to_alarm=evaluation.datapoints,
+            evaluation_periods=evaluation.periods,
+            metric=metrics.alarmed_metric(rate),
             threshold=threshold,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )

@@ -164,22 +164,20 @@ class TritonEndpoint(EndpointBase):
             start = start_seconds(unique_variants)
             alarm_names = [alarm.alarm_name for alarm in alarms]
             deployment_config = update.deployment_config(start, alarm_names)
-        suffix, components = "", list[EndpointComponent]()
-        first_variants = unique_variants[:1]  # all variants have the same hosting mode
-        for variant in first_variants:
-            suffix = variant.hosting.id_suffix(variant.instance_type)
+        first = next(iter(unique_variants), None)  # all variants have the same hosting mode
         self.endpoint = create_endpoint(
             self,
             endpoint_name=endpoint_name,
             config_name=config_name,
             deployment_config=deployment_config,
-            suffix=suffix,
+            suffix=first.hosting.id_suffix(first.instance_type) if first else "",
         )
-        for variant in first_variants:
+        components = list[EndpointComponent]()
+        if first:
             components = create_components(
                 self,
-                variant,
-                self.models[variant.variant_name],
+                first,
+                self.models[first.variant_name],
                 endpoint=self.endpoint,
                 update=update,
                 model_error_rate=rollback_error_rate,
@@ -193,7 +191,7 @@ class TritonEndpoint(EndpointBase):
                 endpoint_name=endpoint_name,
                 config_name=config_name,
                 deployment_config=deployment_config,
-                arguments=update_checks,
+                catalog=update_checks.catalog,
                 security_group_id=own_group.security_group_id if own_group else None,
                 components=components,
             )
@@ -218,11 +216,11 @@ class TritonEndpoint(EndpointBase):
     @property
     def problems(self) -> list[Problem]:
         """All invalid arguments, of the endpoint and its scaling."""
-        checks = [] if self._is_checked else list(self._checks)
-        if not self._is_checked:
-            items = self._variants_and_components
-            checks += [count.problems for item in items for count in item.scalings]
-        return [problem for check in checks for problem in check()]
+        if self._is_checked:
+            return []
+        items = self._variants_and_components
+        scalings = [count.problems for item in items for count in item.scalings]
+        return [problem for check in (*self._checks, *scalings) for problem in check()]
 
     @property
     def _variants_and_components(self) -> list[VariantOrComponent]:

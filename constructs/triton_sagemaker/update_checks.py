@@ -8,7 +8,7 @@ from aws_cdk import CustomResource, Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from platform_facts.rules import catalog
+from platform_facts.rules.catalog import INDEX, table_name
 from triton_sagemaker.allow import StackArns, allow
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.handler_function import LISTS_MB, handler_function, polled_provider
@@ -79,7 +79,7 @@ class UpdateChecks(Construct):
         endpoint_name: str,
         config_name: str,
         deployment_config: Any,
-        arguments: EndpointUpdateChecks,
+        catalog: ModelCatalog,
         security_group_id: str | None,
         components: Sequence[EndpointComponent] = (),
     ) -> tuple[Construct, Construct]:
@@ -100,12 +100,12 @@ class UpdateChecks(Construct):
         updates = [[resource.specification, resource.deployment_config] for resource in resources]
         guard_properties = {
             **properties,
-            **arguments.catalog.properties,
-            "Catalog": arguments.catalog.name,
+            **catalog.properties,
+            "Catalog": catalog.name,
             "Deployment": deployment_config or updates,
         }
         if self._lists is None:
-            arguments.catalog.entries.grant_read(self.function)
+            catalog.entries.grant_read(self.function)
         guard = self._create_resource(scope, "Guard", guard_properties)
         check = self._create_resource(scope, "Check", properties)
         check.node.add_dependency(endpoint, *resources)
@@ -130,7 +130,7 @@ class UpdateChecks(Construct):
             ("sagemaker:DescribeEndpointConfig", "endpoint-config/*"),
             ("sagemaker:DescribeModel", "model/*"),
             ("cloudformation:DescribeStacks", f"stack/{stacks}/*"),
-            ("dynamodb:Query", f"table/{catalog.table_name('*')}/index/{catalog.INDEX}"),
+            ("dynamodb:Query", f"table/{table_name('*')}/index/{INDEX}"),
         ):
             self._allow_describe(action, resource)
         allow(role, ["s3:ListBucket"], [bucket.bucket_arn])

@@ -127,15 +127,17 @@ def create_vpc_policy(
     in_vpc: Conditions = {"ArnEquals": {"ec2:Vpc": arns.arn("ec2", f"vpc/{vpc_id}")}}
     create = ["ec2:CreateNetworkInterface"]
     reason = "SageMaker creates and deletes network interfaces, whose IDs are not known before."
-    allow = partial(allow_statement, scope)
+    statement = partial(allow_statement, scope)
     policy = iam.Policy(
         parent,
         f"VpcPolicy-{name}",
         statements=[
-            allow(DESCRIBE_ACTIONS, ["*"], NO_RESOURCES, sid="SeeNetwork"),
-            allow(create, interfaces, reason, sid="CreateInterfaces"),
-            allow(create, attached, reason, sid="AttachToVpc", conditions=in_vpc),
-            allow(INTERFACE_ACTIONS, interfaces, reason, sid="OwnInterfaces", conditions=in_vpc),
+            statement(DESCRIBE_ACTIONS, ["*"], NO_RESOURCES, sid="SeeNetwork"),
+            statement(create, interfaces, reason, sid="CreateInterfaces"),
+            statement(create, attached, reason, sid="AttachToVpc", conditions=in_vpc),
+            statement(
+                INTERFACE_ACTIONS, interfaces, reason, sid="OwnInterfaces", conditions=in_vpc
+            ),
         ],
     )
     role.attach_inline_policy(policy)  # without effect on a role that may not be changed

@@ -36,7 +36,7 @@ STOP_SECONDS = 10
 POLL_SECONDS = 0.01
 TOKEN_SECONDS = 300
 """Validity of an idempotencyToken in seconds (guide, run-build-cli)."""
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 CONSOLE = f"https://console.aws.amazon.com/cloudwatch/home?region={REGION}"
 COPIED_MEMBERS = (
     "cache", "encryptionKey", "environment", "queuedTimeoutInMinutes", "secondarySources",
@@ -388,7 +388,7 @@ class ProjectBuild:
 
     def _send_log(self) -> None:
         if error := self._log.send():
-            log.warning("build %s cannot write to CloudWatch Logs: %s", self.record["id"], error)
+            _log.warning("build %s cannot write to CloudWatch Logs: %s", self.record["id"], error)
 
 
 def parse_buildspec(text: str) -> Record:

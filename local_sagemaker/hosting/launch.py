@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.dashboard_events import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.hosting import archives, packages, sandbox, serve
+from local_sagemaker.hosting import archives, packages, sandbox, serve_script
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import MIB, Capacity
 from local_sagemaker.hosting.container import ModelStep, Report
@@ -160,7 +160,7 @@ def _create_multi_model_server(
     empty.mkdir()
     models = folder / "models"
     models.mkdir()
-    command = serve.multi_model(
+    command = serve_script.multi_model(
         definition.get("Environment", {}), image=definition.get("Image", ""), repository=str(empty)
     )
     path_in_sandbox = sandbox.path_in_sandbox(models, sandbox.MODELS, isolated=host.triton.isolated)
@@ -214,7 +214,7 @@ def _create_single_model_server(
     path_in_sandbox = sandbox.path_in_sandbox(
         repository, sandbox.MODEL, isolated=host.triton.isolated
     )
-    command = serve.single_model(
+    command = serve_script.single_model(
         definition.get("Environment", {}),
         image=definition.get("Image", ""),
         archive=repository,
@@ -232,7 +232,7 @@ def _create_single_model_server(
 
 
 def _triton(
-    host: Host, folder: Path, command: serve.ServeCommand, models: tuple[Path, Path]
+    host: Host, folder: Path, command: serve_script.ServeCommand, models: tuple[Path, Path]
 ) -> Triton:
     return Triton(
         host.triton,

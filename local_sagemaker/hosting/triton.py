@@ -19,7 +19,7 @@ from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting import broker, capacity, sandbox
 from local_sagemaker.hosting.connections import THREADS, Connections
 from local_sagemaker.hosting.packages import CACHE, environment_folder
-from local_sagemaker.hosting.serve import SAGEMAKER_PORT
+from local_sagemaker.hosting.serve_script import SAGEMAKER_PORT
 from local_sagemaker.prerequisites import (
     UNSHARE,
     TritonInstallation,

@@ -31,7 +31,7 @@ observe the status. On AWS it takes minutes; the number is not documented."""
 MAX_REASON_LENGTH = 1024
 """Maximum length of a FailureReason; source: botocore's model."""
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 Route = tuple[Fleet, Instance] | None
@@ -296,5 +296,5 @@ def failure_reason(error: Exception) -> str:
     """Return the FailureReason for an error; unexpected errors are also logged."""
     if isinstance(error, ApiError | LocalSageMakerError | OSError):
         return plain_message(error)[:MAX_REASON_LENGTH]
-    log.error("the instances did not start", exc_info=error)
+    _log.error("the instances did not start", exc_info=error)
     return "Internal error of the local SageMaker: see its log."

@@ -1,5 +1,6 @@
 """SageMaker's endpoint operations."""
 
+import logging
 import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -17,7 +18,6 @@ from local_sagemaker.sagemaker.endpoint import (
     HostingContext,
     drain_and_stop,
     failure_reason,
-    log,
     provision_seconds,
 )
 from local_sagemaker.sagemaker.instance_quotas import QuotaValue, check_quotas
@@ -30,6 +30,8 @@ from local_sagemaker.validation.hosting import (
     check_variant_names,
     check_variants_exist,
 )
+
+_log = logging.getLogger(__name__)
 
 
 class EndpointOperations(Registry):
@@ -348,7 +350,7 @@ class EndpointOperations(Registry):
         except Exception as error:
             if self._context.stopping.is_set():
                 return
-            log.warning("%s is not scaled: %s", endpoint.title, error)
+            _log.warning("%s is not scaled: %s", endpoint.title, error)
             if lost_seconds := provision_seconds(error):
                 clock.wait_until_elapsed(lost_seconds, self._context.stopping)
                 seconds += lost_seconds

@@ -24,7 +24,7 @@ from local_sagemaker.sagemaker.endpoint import (
 POLL_SECONDS = 10.0
 """Interval in which alarms are polled; SageMaker's interval has no source."""
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class AlarmError(Exception):
@@ -144,7 +144,7 @@ class Update:
         """
         if lost_seconds := provision_seconds(error):
             self._clock.wait_until_elapsed(lost_seconds, self._context.stopping)
-        log.warning("the update of %s is rolled back: %s", self._endpoint.title, error)
+        _log.warning("the update of %s is rolled back: %s", self._endpoint.title, error)
         self._endpoint.report_event(
             EventKind.ENDPOINT_ROLLED_BACK,
             f"The update to {self._plan.config['EndpointConfigName']} is rolled back: {error}",

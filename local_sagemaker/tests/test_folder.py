@@ -24,7 +24,7 @@ def running(folder: Folder) -> Iterator[RunningSageMaker]:
 
 def test_ended_process_is_not_running(folder: Folder) -> None:
     with server_process(folder, 4566) as process:
-        folder.write_state(RunningSageMaker(pid=process.pid, port=4566, python="3.10"))
+        folder.write_running(RunningSageMaker(pid=process.pid, port=4566, python="3.10"))
     assert folder.running() is None
     with pytest.raises(LocalSageMakerError) as ended:
         folder.require_running()
@@ -48,9 +48,10 @@ def test_ended_process_is_not_running(folder: Folder) -> None:
 def test_edited_state_is_not_trusted(
     folder: Folder, running: RunningSageMaker, edited: dict[str, Any]
 ) -> None:
-    folder.write_state(running)
+    folder.write_running(running)
     assert folder.running() == running
-    folder._state.write_text(json.dumps({**json.loads(folder._state.read_text()), **edited}))
+    file = folder._running_file
+    file.write_text(json.dumps({**json.loads(file.read_text()), **edited}))
     assert folder.running() is None
 
 
@@ -59,21 +60,21 @@ def test_server_of_another_folder_is_ignored(
 ) -> None:
     copied = Folder(tmp_path / "copied")
     copied.root.mkdir()
-    copied.write_state(running)
+    copied.write_running(running)
     assert copied.running() is None
 
 
 def test_process_of_another_user_is_ignored(
     folder: Folder, running: RunningSageMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder.write_state(running)
+    folder.write_running(running)
     monkeypatch.setattr(os, "getuid", lambda: 12345)
     assert folder.running() is None
 
 
 @pytest.mark.parametrize("text", ["", '{"pid": 1', '{"pid": 1}', "[1]", "1", "[" * 100_000])
 def test_incomplete_state_file_is_ignored(folder: Folder, text: str) -> None:
-    folder._state.write_text(text)
+    folder._running_file.write_text(text)
     assert folder.running() is None
 
 
@@ -94,7 +95,7 @@ def test_link_or_file_in_place_of_the_folder_is_refused(tmp_path: Path, kind: st
 def test_state_file_is_written_atomically(
     folder: Folder, running: RunningSageMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder.write_state(running)
+    folder.write_running(running)
 
     def fail_during_write(path: Path, text: str) -> None:
         path.open("w").close()
@@ -102,5 +103,5 @@ def test_state_file_is_written_atomically(
 
     monkeypatch.setattr(Path, "write_text", fail_during_write)
     with pytest.raises(OSError, match="no space left"):
-        folder.write_state(RunningSageMaker(pid=os.getpid(), port=2, python="3.10"))
+        folder.write_running(RunningSageMaker(pid=os.getpid(), port=2, python="3.10"))
     assert folder.running() == running

@@ -121,7 +121,7 @@ def test_folder_that_cannot_be_made_is_an_error(folder: Folder, tmp_path: Path) 
 def test_full_disk_ends_the_process(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without its state file, `down` would not find the process."""
+    """Without running.json, `down` would not find the process."""
     started = list[RunningSageMaker]()
 
     def fail(_: Folder, running: RunningSageMaker) -> None:
@@ -129,7 +129,7 @@ def test_full_disk_ends_the_process(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     replace_server(EMULATOR, tmp_path, monkeypatch)
-    monkeypatch.setattr(Folder, "write_state", fail)
+    monkeypatch.setattr(Folder, "write_running", fail)
     with pytest.raises(LocalSageMakerError, match=r"state cannot be written: No space left"):
         lifecycle.up(folder)
     assert not runs(started[0].pid)

@@ -50,7 +50,7 @@ def test_commands_for_the_terminal_in_a_log_are_escaped(
 
 def test_env_output_is_valid_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     with server_process(folder, RUNNING.port) as process:
-        folder.write_state(replace(RUNNING, pid=process.pid))
+        folder.write_running(replace(RUNNING, pid=process.pid))
         assert main(["env"]) == 0
     script = capsys.readouterr().out + 'echo "$AWS_ENDPOINT_URL"; sh -c \'echo "$CDK_HOME"\''
     completed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)

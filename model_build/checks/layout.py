@@ -7,8 +7,8 @@ from model_build import digest
 from model_build.findings import Problems, warning
 from model_build.formats import BACKENDS
 from model_build.model_config import PLATFORM_BACKENDS
-from model_build.repository import CONFIG, Model, Repository
-from model_build.source import VERSION, unconfigured_files
+from model_build.repository import CONFIG, VERSION_FOLDER, Model, Repository
+from model_build.source import unconfigured_files
 
 _MODEL_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _MISSPELLED_VERSION = re.compile(r"(?:v|version)?[-_. ]?[0-9][0-9.]*", re.IGNORECASE)
@@ -89,7 +89,7 @@ def _unconfigured(repository: Repository) -> Problems:
     for path in unconfigured_files(repository.folder):
         parts = path.relative_to(repository.folder).parts
         location = repository.file_location(*parts)
-        if len(parts) != 3 or not VERSION.fullmatch(parts[1]):
+        if len(parts) != 3 or not VERSION_FOLDER.fullmatch(parts[1]):
             name = {".onnx": "model.onnx", ".pt": "model.pt"}.get(path.suffix, path.name)
             place = repository.file_location(repository.folder.resolve().name, "1", name)
             yield (
@@ -128,7 +128,7 @@ def version_folders(model: Model) -> Problems:
     (docs/user_guide/model_repository.md).
     """
     for path in sorted(model.directory.iterdir()):
-        is_valid = VERSION.fullmatch(path.name)
+        is_valid = VERSION_FOLDER.fullmatch(path.name)
         is_misspelled = not is_valid and _MISSPELLED_VERSION.fullmatch(path.name)
         relative_path = path.relative_to(model.directory)
         if path.is_dir() and is_misspelled and not digest.is_ignored(relative_path):

@@ -7,7 +7,6 @@ from itertools import chain
 
 import boto3
 
-from model_build.archive import file_name
 from model_build.build import build
 from model_build.checks import check_target
 from model_build.checks.backends import AWS_BACKENDS
@@ -153,10 +152,9 @@ class _Publisher:
 
     def _upload(self, plan: ModelPlan, current: Entry, load: Load, progress: Progress) -> Entry:
         """Build the archives that are missing, and return the catalog entry."""
-        archive = file_name(plan.name, plan.version)
-        if current == (entry := catalog_entry(plan, self._endpoint_name, archive)):
-            return entry
-        if all(
+        archive = plan.target_model
+        entry = plan.catalog_entry(endpoint=self._endpoint_name, target_model=archive).fields()
+        if current == entry or all(
             self._buckets[prefix.bucket].is_complete(prefix.prefix + archive)
             for prefix in self._prefixes
         ):
@@ -176,7 +174,7 @@ class _Publisher:
                 engines=self._engines[prefix.bucket],
             ) as result:
                 publish(bucket, result, key=key, load=load, progress=progress)
-        return catalog_entry(plan, self._endpoint_name, archive)
+        return entry | {"target_model": archive}
 
     def _check_unchanged(self) -> None:
         """Raise `BuildError` if the endpoint or the stage was changed during builds."""
@@ -186,14 +184,3 @@ class _Publisher:
                 "another prefix. The catalog is unchanged: publish again"
             )
         check_no_delivery_in_progress(self._options, self._prefixes[0].bucket)
-
-
-def catalog_entry(plan: ModelPlan, endpoint_name: str, target_model: str) -> Entry:
-    """Return the catalog entry of a model, equal to that of a deploy."""
-    return {
-        "model": plan.name,
-        "version": plan.version,
-        "endpoint": endpoint_name,
-        "target_model": target_model,
-        "signature": plan.signature.model_dump(),
-    }

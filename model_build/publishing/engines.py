@@ -18,7 +18,7 @@ from model_build.engines.provider import Engines, GpuRunner
 from model_build.errors import BuildError
 from model_build.progress import Progress
 from plan.archives import ArchiveBucket
-from plan.deployed import stack_name, stack_outputs
+from plan.deployed import models_stack, models_stack_outputs
 from platform_facts import ComputeCapability
 
 MANY_RETRIES = Config(retries={"mode": "standard", "total_max_attempts": 12})
@@ -71,11 +71,11 @@ class StageGpu:
     def _gpu(self) -> GpuRunner:
         if find_spec("tensorrt"):
             return LocalGpu()
-        outputs = stack_outputs(boto3.client("cloudformation"), self.stage)
+        outputs = models_stack_outputs(boto3.client("cloudformation"), self.stage)
         if GPU_PROJECT not in outputs:
             raise BuildError(
-                f"the stack {stack_name(self.stage)} has no output {GPU_PROJECT}: it is older than "
-                "this checkout. Deploy it"
+                f"the stack {models_stack(self.stage)} has no output {GPU_PROJECT}: it is older "
+                "than this checkout. Deploy it"
             )
         images = json.loads(outputs.get(GPU_IMAGES, "{}"))
         return _codebuild(self.bucket, outputs[GPU_PROJECT], images, deadline=None)

@@ -15,6 +15,10 @@ Invalid requests count too, because Triton answers them with the same status as 
 Our choice: above the usual share of invalid requests, and low enough to detect one faulty model of
 five.
 """
+SERVER_ERROR_RATE = 0.05
+"""Share of 5xx responses of new instances in a minute that rolls an update back."""
+MAX_ROLLBACK_ALARMS = 10
+"""Maximum number of alarms of an update (API reference, AutoRollbackConfig)."""
 INVOCATIONS, INSTANCES = "AWS/SageMaker", "/aws/sagemaker/Endpoints"
 """Namespaces of the metrics of requests and of instances."""
 COPIES = "/aws/sagemaker/InferenceComponents"
@@ -55,6 +59,9 @@ insufficient memory with 507 (triton-inference-server/server, src/sagemaker_serv
 is the only time for which the guide lists percentiles. The maximum of MemoryUtilization shows the
 leak of one instance, which an average would hide.
 """
+ERROR_RATES = "server_error_rate", "client_error_rate", "model_error_rate"
+LATENCIES = "model_latency_p50_ms", "model_latency_p99_ms"
+"""Thresholds of every variant and component; the others depend on instances and hosting."""
 THRESHOLDS: dict[str, dict[str, float]] = {
     "server_error_rate": {"warning": 0.01, "critical": 0.05},
     "client_error_rate": {"warning": 0.1},
@@ -70,6 +77,21 @@ THRESHOLDS: dict[str, dict[str, float]] = {
     "loaded_models_below": {"warning": 1},
 }
 """The default thresholds of alarms; `triton_sagemaker.AlarmThresholds` describes the metrics."""
+
+
+class Evaluation(NamedTuple):
+    """An alarm goes off if `datapoints` of the last `periods` minutes breach its threshold."""
+
+    datapoints: int
+    periods: int
+
+
+EVALUATION = Evaluation(3, 5)
+ROLLBACK_EVALUATIONS = {
+    "server_error_rate": Evaluation(1, 1),
+    "model_error_rate": Evaluation(2, 3),  # at night, an invalid request may be the only request
+}
+"""The evaluation of alarms that notify, and of those that roll an update back."""
 
 
 def dimension_list(dimensions: Mapping[str, str]) -> list[dict[str, str]]:

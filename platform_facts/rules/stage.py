@@ -127,7 +127,7 @@ def check_build_region(region: Region) -> str | None:
 
 
 @rule("production", "our choice: an alarm without a notification is useless")
-def check_production_notify(production: bool, targets: Sequence[str]) -> str | None:
+def check_production_has_recipients(production: bool, targets: Sequence[str]) -> str | None:
     """A production stage has `notify.email` or `notify.topics`."""
     if targets or not production:
         return None
@@ -138,7 +138,7 @@ def check_production_notify(production: bool, targets: Sequence[str]) -> str | N
 
 
 @rule("notify", "our choice: only production stages have alarms")
-def check_notify_production(production: bool, targets: Sequence[str]) -> str | None:
+def check_recipients_need_production(production: bool, targets: Sequence[str]) -> str | None:
     """`notify` requires `production: true`."""
     if production or not targets:
         return None

@@ -1,5 +1,6 @@
 """Duration of an endpoint update, in seconds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -52,6 +53,13 @@ class UpdateTimes:
     start: int = START_SECONDS
     percent: int = 100
     wait: int = 0
+
+    @classmethod
+    def of(cls, update: Mapping[str, Any], start: int) -> Self:
+        """Return the durations of an `update` of a stage; `all-at-once` has no wait."""
+        strategy = update["strategy"]
+        wait = 0 if strategy == "all-at-once" else update["wait_seconds"]
+        return cls(strategy=strategy, start=start, percent=update["percent"], wait=wait)
 
     @property
     def termination_wait(self) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 import platform_facts
-from plan.document import Limits
+from plan.document import HostingName, Limits
 from platform_facts.rules import (
     Keys,
     Violation,
@@ -55,7 +55,7 @@ class EndpointConfig(Section):
     models: Annotated[list[Name], Field(min_length=1), rule_validator(stage.check_no_duplicates)]
     """Folders in models/ that the endpoint serves; each is one archive, or one for each row of its
     table."""
-    hosting: Literal["multi-model", "single-model", "components"] = "multi-model"
+    hosting: HostingName = "multi-model"
     """multi-model loads models on their first request; single-model loads its model at the start;
     components scale copies of each model, down to none while the model is unused."""
     instance_type: InstanceTypeName | None = None

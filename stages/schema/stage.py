@@ -139,8 +139,8 @@ class StageConfig(Section):
             yield from stage.check_build_region.at(*keys)(region)
             yield from variants.check_image_region.at(*keys)(image, self.region)
         topics, emails = self.notify.topics, self.notify.email
-        yield from stage.check_production_notify(self.production, [*emails, *topics])
-        yield from stage.check_notify_production(self.production, [*emails, *topics])
+        yield from stage.check_production_has_recipients(self.production, [*emails, *topics])
+        yield from stage.check_recipients_need_production(self.production, [*emails, *topics])
         yield from stage.check_no_duplicates.at("notify")([*emails, *topics])
         yield from monitoring.check_topic_count(len(topics) + bool(emails))
         for topic in topics:

@@ -25,9 +25,4 @@ class UpdateConfig(Section):
 
     def times(self, start: int) -> UpdateTimes:
         """Return the durations of an update of instances that start in up to `start` seconds."""
-        return UpdateTimes(
-            strategy=self.strategy,
-            start=start,
-            percent=self.percent,
-            wait=0 if self.strategy == "all-at-once" else self.wait_seconds,
-        )
+        return UpdateTimes.of(self.model_dump(), start)

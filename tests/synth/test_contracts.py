@@ -1,45 +1,24 @@
 """Constants and formats that packages share without importing each other."""
 
-import json
 from dataclasses import fields
-from pathlib import Path
 from typing import get_args
 
-import pytest
 from aws_cdk import aws_logs as logs
 
 import model_build
 from local_sagemaker import PYTHON_VARIABLE
-from model_build.commands import publish
 from model_build.publishing import engines
-from plan.catalog import Entry
 from platform_facts.rules.bucket_keys import LISTS
 from stacks.settings import RETENTION
-from stages.plan import MODELS
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.stage import RetentionDays
-from tests.synth.conftest import assembly_of, templates_of
+from tests.synth.conftest import templates_of
 from triton_sagemaker import AlarmThresholds, ModelBuilder
 from triton_sagemaker.build_handler import index
 
 
-@pytest.fixture
-def entry() -> Entry:
-    """Return the entry of minilm in the list that a deploy writes for prod's endpoint `text`."""
-    lists = [path.read_text() for path in Path(assembly_of("prod").directory).glob("*.jsonl")]
-    lines: list[Entry] = [json.loads(line) for text in lists for line in text.splitlines()]
-    entries = [line for line in lines if "endpoint" in line]
-    (result,) = (entry for entry in entries if entry["endpoint"] == "prod-text")
-    return result
-
-
 def test_builds_read_the_lists_of_deliveries() -> None:
     assert f"{{bucket}}/{LISTS}*.jsonl" == index.MOVES
-
-
-def test_publish_and_deploy_write_the_same_entry(entry: Entry) -> None:
-    plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
-    assert entry == publish.catalog_entry(plan, "prod-text", plan.target_model)
 
 
 def test_handler_looks_for_builds_of_the_longest_duration() -> None:

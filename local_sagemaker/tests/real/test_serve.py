@@ -20,9 +20,9 @@ import pytest
 
 from local_sagemaker.hosting import backends, sandbox
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
-from local_sagemaker.hosting.serve import ServeCommand
-from local_sagemaker.hosting.serve import multi_model as multi_model_command
-from local_sagemaker.hosting.serve import single_model as single_model_command
+from local_sagemaker.hosting.serve_script import ServeCommand
+from local_sagemaker.hosting.serve_script import multi_model as multi_model_command
+from local_sagemaker.hosting.serve_script import single_model as single_model_command
 from local_sagemaker.hosting.triton import Response, Triton, UnhealthyError
 from local_sagemaker.prerequisites import PACKAGED_VERSION, TritonInstallation, find_triton
 from local_sagemaker.serving import serve

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from local_sagemaker.hosting import backends
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS
-from local_sagemaker.hosting.serve import multi_model
+from local_sagemaker.hosting.serve_script import multi_model
 from local_sagemaker.hosting.triton import Triton
 from local_sagemaker.prerequisites import find_triton
 

@@ -48,7 +48,7 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running
     folder.root.mkdir()
     with server_process(folder, 4566) as process:
         running = RunningSageMaker(pid=process.pid, port=4566, python="3.10")
-        folder.write_state(running)
+        folder.write_running(running)
         yield running
 
 

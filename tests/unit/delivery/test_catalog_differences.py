@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from delivery import drift
-from delivery.catalog import CatalogDifference, _restore_repairable, differences
+from delivery.catalog import CatalogDifference, _restore, catalog_differences
 from delivery.errors import ChangedByHand
 from delivery.store import redelivery
 from plan.catalog import Catalog
@@ -36,14 +36,14 @@ def entry(version: str, *, archive: str | None = "{}.tar.gz") -> dict[str, Any]:
 def compare(catalog: Catalog, deployed: dict[str, Any] | None) -> list[CatalogDifference]:
     session = cast(boto3.Session, SimpleNamespace(client=lambda _: catalog.dynamodb))
     entries = {"minilm": deployed} if deployed else {}
-    return differences(session, "prod", {"text": entries})
+    return catalog_differences(session, "prod", {"text": entries})
 
 
 def test_published_copy_is_not_repairable(catalog: Catalog) -> None:
     write_entry(catalog, entry("a", archive="published/{}.tar.gz"), cause="published")
     (difference,) = compare(catalog, entry("a"))
     assert difference.is_published_copy
-    assert not difference.is_repairable  # before a deploy the builder's archive may be missing
+    assert not difference.is_unusable  # before a deploy the builder's archive may be missing
     assert difference.command == redelivery("prod")
     assert "in another archive, published/a.tar.gz, since" in difference.text
 
@@ -67,10 +67,10 @@ def test_missing_entry_is_restored_without_overwriting(catalog: Catalog) -> None
     write_entry(catalog, entry("a"))
     delete_entry(catalog, "minilm")
     (difference,) = compare(catalog, entry("b"))
-    assert difference.is_repairable
-    assert _restore_repairable(SESSION, [difference]) == []
+    assert difference.is_unusable
+    assert _restore(SESSION, [difference]) == []
     revision = current(catalog, "minilm")
     assert revision
     assert (revision.entry, revision.caller) == (entry("b"), FakeSts().get_caller_identity()["Arn"])
     with pytest.raises(ChangedByHand, match="minilm in triton-catalog-prod/text was changed"):
-        _restore_repairable(SESSION, [difference])
+        _restore(SESSION, [difference])

@@ -75,7 +75,8 @@ def test_wait_for_scaling_names_missing_instances(
     aws.add_endpoint("InService", ProductionVariants=[variant], FailureReason=reason)
     client: Any = aws
     assert wait_for_endpoints(client, ["prod-text"], deadline=math.inf) == []
-    status = f"Updating (A has 1 of 2 instances; {text}: docs/runbook.md, AWS has no capacity)"
+    section = 'docs/runbook.md, "AWS has no capacity"'
+    status = f"Updating (A has 1 of 2 instances; {text}: {section})"
     assert capsys.readouterr().out == f"  waiting for prod-text: {status}\n"
 
 
@@ -124,7 +125,7 @@ def test_status_of_a_deleted_endpoint_names_the_section_that_recreates_it(
     aws: FakeAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its description cannot be read."""
-    monkeypatch.setattr(drift, "differences", lambda *_: [])
+    monkeypatch.setattr(drift, "catalog_differences", lambda *_: [])
     session: Any = SimpleNamespace(client=lambda _: aws)
     template = {**TEMPLATE, "Metadata": {ENDPOINT_KEY: ENDPOINT.model_dump(mode="json")}}
     (difference,) = drift._endpoint_differences(session, "prod", "prod-text", template, None)

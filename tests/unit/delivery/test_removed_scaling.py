@@ -15,7 +15,7 @@ from delivery import cdk, deploy
 from delivery.assembly import Assembly
 from delivery.deploy import StageDeployment, removed_scaling, without_scaling
 from delivery.errors import FaultyDeployment, Unfinished
-from plan.document import ENDPOINT_KEY, EndpointSettings, HostingMode, PlannedPool
+from plan.document import ENDPOINT_KEY, EndpointSettings, HostingName, PlannedPool
 from release.templates import Template
 from tests.unit.delivery.fakes import FakeAws, FakeCdk
 from tests.unit.plan.plans import make_endpoint, make_plan, make_variant
@@ -24,7 +24,7 @@ VARIANT = "endpoint/prod-text/variant/"
 
 
 def settings(
-    hosting: HostingMode = "single-model", scaled: tuple[str, ...] = (), **types: str
+    hosting: HostingName = "single-model", scaled: tuple[str, ...] = (), **types: str
 ) -> EndpointSettings:
     """Return an endpoint; `types` maps variants to instance types."""
     variants = {

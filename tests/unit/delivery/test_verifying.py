@@ -74,7 +74,7 @@ def test_copies_with_longer_timeouts_may_wake_for_longer(
 ) -> None:
     invoke_all = Mock(side_effect=EndpointError("no"))
     monkeypatch.setattr(smoke, "invoke_all", invoke_all)
-    for step in ("endpoint_fault", "check_catalog_after"):
+    for step in ("endpoint_fault", "restore_catalog_after_deploy"):
         monkeypatch.setattr(f"delivery.verify.{step}", lambda *_, **__: None)
     component = PlannedComponent(
         name="a", copies=Limits(minimum=0, maximum=1), initial_count=1, memory_mb=1

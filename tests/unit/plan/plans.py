@@ -4,7 +4,7 @@ from typing import Any
 
 from plan.document import (
     EndpointSettings,
-    HostingMode,
+    HostingName,
     Limits,
     Plan,
     PlannedArchive,
@@ -74,7 +74,7 @@ def make_endpoint(
     models: dict[str, PlannedModel] | None = None,
     variants: dict[str, PlannedVariant] | None = None,
     components: dict[str, PlannedComponent] | None = None,
-    hosting: HostingMode = "multi-model",
+    hosting: HostingName = "multi-model",
     settings: dict[str, Any] | None = None,
 ) -> PlannedEndpoint:
     """Return an endpoint with one variant, by default without models."""

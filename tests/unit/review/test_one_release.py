@@ -74,7 +74,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     monkeypatch.setattr(delivering, "stage_history", lambda *_: history)
     monkeypatch.setattr(delivering, "deploy", deploy)
     monkeypatch.setattr(StageDeployment, "wait_for_operations", lambda _: None)
-    for step in ("run_preflight", "_refuse_deploys_by_hand", "check_catalog_before"):
+    for step in ("run_preflight", "_refuse_deploys_by_hand", "restore_catalog_before_deploy"):
         monkeypatch.setattr(delivering, step, lambda *_, **__: None)
     for step in ("build_missing_archives", "_save", "verify"):
         monkeypatch.setattr(delivering, step, lambda *_: [])

@@ -3,7 +3,12 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.hosting.serve import SAGEMAKER_PORT, ServeCommand, multi_model, single_model
+from local_sagemaker.hosting.serve_script import (
+    SAGEMAKER_PORT,
+    ServeCommand,
+    multi_model,
+    single_model,
+)
 
 IMAGE = "triton.dkr.ecr.amazonaws.com/sagemaker-tritonserver:{}-py3-cpu"
 PING_MODE_NOTE = 'Triton is running in SageMaker MME mode. Using Triton ping mode: "{}"'
