@@ -5,7 +5,7 @@ from model_build.digest import compute_digest
 from model_build.errors import BuildError, GateFailed, ModelNotFound
 from model_build.export.torch_model import TorchModel
 from model_build.findings import Finding, Location, RepositoryInvalid
-from model_build.source import Models, ModelSource, all_models, find_model
+from model_build.source import ModelFolder, Models, ModelSource, all_models, find_model
 from model_build.target import PYTHON_VARIABLE, BuildTarget
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Finding",
     "GateFailed",
     "Location",
+    "ModelFolder",
     "ModelNotFound",
     "ModelSource",
     "Models",

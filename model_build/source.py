@@ -4,7 +4,7 @@ import difflib
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -75,9 +75,7 @@ class ModelFolder:
     def model(self, alternative: str | None = None) -> "ModelSource":
         """Return the model of the folder, an alternative, or a row."""
         if alternative not in self._models:
-            model = ModelSource(self.path, alternative)
-            vars(model)["shared"] = self  # the value of the cached property
-            self._models[alternative] = model
+            self._models[alternative] = ModelSource(self.path, alternative, self)
         return self._models[alternative]
 
     def models(self) -> Iterator["ModelSource"]:
@@ -176,11 +174,13 @@ class ModelFolder:
 class ModelSource:
     """The model of a folder, an alternative of its recipe, or a row of its table.
 
-    A Triton model repository without a recipe is a model too: it is packed unchanged.
+    A Triton model repository without a recipe is a model too: it is packed unchanged. `shared` is
+    what the models of the folder share.
     """
 
     folder: Path
-    alternative: str | None = None
+    alternative: str | None
+    shared: ModelFolder = field(compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -189,11 +189,6 @@ class ModelSource:
         if name in ("", ".."):
             name = self.folder.resolve().name
         return f"{name}-{self.alternative}" if self.alternative else name
-
-    @cached_property
-    def shared(self) -> ModelFolder:
-        """What the models of the folder share."""
-        return ModelFolder(self.folder)
 
     @cached_property
     def recipe(self) -> Recipe:

@@ -19,7 +19,7 @@ from local_sagemaker.tests.support.endpoints import create_endpoint, multi_model
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from model_build.export import weights
 from model_build.progress import Printer
-from model_build.source import ModelSource
+from model_build.source import ModelFolder
 from plan.catalog import Catalog
 from tests.catalog_items import create_table, write_entry
 from tests.processes import run_program
@@ -107,7 +107,7 @@ def test_inception_script_prints_equal_results(endpoint: str) -> None:
 @pytest.mark.usefixtures("_endpoints")
 def test_bert_script_calls_every_copy_twice() -> None:
     minilm = MODELS / "minilm"
-    pinned = ModelSource(minilm).recipe.weights
+    pinned = ModelFolder(minilm).model().recipe.weights
     folder = weights.fetch(pinned, model_folder=minilm, progress=Printer("tokenizer"))
     *calls, json = _run_script("bert_copies", "Triton serves", f"{folder}/tokenizer.json")
     matches = [

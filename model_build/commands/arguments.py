@@ -9,7 +9,7 @@ from typing import TypeAlias
 import platform_facts
 from model_build.commands.outcome import Outcome, exit_code
 from model_build.errors import BuildError
-from model_build.source import ModelSource, all_models, contains_models, find_model, is_model
+from model_build.source import ModelFolder, Models, ModelSource, contains_models, is_model
 from model_build.target import BuildTarget
 from platform_facts.rules import checked_yaml
 
@@ -88,13 +88,13 @@ def parse_model(text: str) -> ModelSource:
     """Return the model at a path, or of a name in models/."""
     path = Path(text)
     if is_model(path) and not contains_models(path):
-        return ModelSource(path)
+        return ModelFolder(path).model()
     parent = MODELS if path.name == text and not path.exists() else path.parent
     try:
-        sources = all_models(path) if path.is_dir() else ()
+        sources = Models(path) if path.is_dir() else ()
         if names := ", ".join(str(path / source.name) for source in sources):
             raise argparse.ArgumentTypeError(f"{path} is not a model; models in it: {names}")
-        return find_model(parent if parent.is_dir() else MODELS, path.name)
+        return Models(parent if parent.is_dir() else MODELS).find(path.name)
     except (BuildError, OSError, checked_yaml.InvalidFile) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

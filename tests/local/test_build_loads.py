@@ -13,7 +13,7 @@ import pytest
 
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.tests.support import tiny_models
-from model_build import BuildError, BuildTarget, ModelSource, triton_load
+from model_build import BuildError, BuildTarget, ModelFolder, triton_load
 from model_build.__main__ import main
 from model_build.archive import pack
 from model_build.build import build as build_repository
@@ -231,7 +231,7 @@ def test_one_triton_loads_several_archives_and_another_follows_an_error(
         for name, top in tops.items():
             finished = stack.enter_context(
                 build_repository(
-                    ModelSource(write_model(tmp_path / name, top=top)),
+                    ModelFolder(write_model(tmp_path / name, top=top)).model(),
                     name=name,
                     target=BuildTarget(release="24.09"),
                     progress=ProgressLines(),

@@ -56,7 +56,7 @@ def run(results: Results) -> None:
             if edited:
                 file = folder / edited
                 file.write_text(f"{file.read_text()}\n# {next(numbers)}\n")
-            return build_list([ModelSource(folder)], target)
+            return build_list([ModelFolder(folder).model()], target)
 
         def by_hand() -> Turn:
             export = command(sys.executable, "-m", "tools.bench.build", minilm)
@@ -155,11 +155,10 @@ def _export(model: Path) -> None:
 
     from model_build.export.weights import fetch
     from model_build.progress import Printer
-    from model_build.source import ModelSource
     from models.minilm.export import encoder
 
     weights = fetch(
-        ModelSource(model).recipe.weights, model_folder=model, progress=Printer("minilm")
+        ModelFolder(model).model().recipe.weights, model_folder=model, progress=Printer("minilm")
     )
     assert weights, "the recipe of MiniLM has weights"
     exported = encoder(weights)

@@ -20,7 +20,7 @@ import boto3
 
 from cli.deploy import bootstrap
 from local_sagemaker import REGION
-from model_build import BuildTarget, ModelSource
+from model_build import BuildTarget, ModelFolder
 from tools.bench.build import build_list
 from tools.bench.local_endpoint import local_sagemaker
 from tools.bench.synth import templates
@@ -41,7 +41,7 @@ def run(results: Results) -> None:
             _synth(f"-m tools.bench.deploy {stacks}", output=small)
             target = BuildTarget.parse("cpu-24.09").with_python(running.python)
             deploy, small_deploy = _deploy(ours), _deploy(small)
-            direct = build_list([ModelSource(ROOT / "models" / "minilm")], str(target))
+            direct = build_list([ModelFolder(ROOT / "models" / "minilm").model()], str(target))
             _add(results, "whole deploy", total(synth, deploy), total(floor, small_deploy, direct))
             stacks_time, small_stacks_time = map(_stack_seconds, (ours, small))
             build_time = _build_seconds()

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from cli import tune
-from model_build import ModelSource
+from model_build import ModelFolder
 from tools.bench.turns import ROOT, Results, Turn
 
 TURNS = 8
@@ -29,7 +29,7 @@ def run(results: Results) -> None:
     """Search the settings of each model, and measure them and the default in turns."""
     for folder, inputs in MODELS.items():
         options = argparse.Namespace(
-            model=ModelSource(folder),
+            model=ModelFolder(folder).model(),
             input=inputs,
             callers=tune.CALLERS,
             seconds=0.5 if results.quick else tune.SECONDS,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from model_build import ModelSource
+from model_build import ModelFolder
 from model_build.export import weights
 from model_build.progress import Printer
 
@@ -26,7 +26,7 @@ def embeddings(sentences: list[str]) -> npt.NDArray[Any]:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    pinned = ModelSource(MODEL).recipe.weights
+    pinned = ModelFolder(MODEL).model().recipe.weights
     folder = weights.fetch(pinned, model_folder=MODEL, progress=Printer("minilm"))
     if folder is None:
         raise ValueError(f"{MODEL} has no weights")

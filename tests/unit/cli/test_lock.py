@@ -11,7 +11,7 @@ from cli.__main__ import main
 from local_sagemaker.tests.support.tiny_models import times, write_python
 from model_build import BuildTarget, checks
 from model_build.checks.environment_versions import locked_pythons
-from model_build.source import ModelSource
+from model_build.source import ModelFolder
 from tests.processes import run_main
 
 CODE = f"import sklearn\n{times(2)}"
@@ -47,7 +47,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _run_printed_command(folder: Path) -> None:
     """Run the command of the only finding in a model's folder."""
-    (finding,) = checks.lint(ModelSource(folder))
+    (finding,) = checks.lint(ModelFolder(folder).model())
     command = shlex.split(finding.message.split("`")[1])
     assert command[0] == "tritonsm"
     assert main(command[1:]) == 0
@@ -64,7 +64,7 @@ def test_commands_that_lint_prints_repair_the_findings(
 ) -> None:
     monkeypatch.setattr(lock, "_python_versions", lambda _: {"3.10", "3.12"})
     _run_printed_command(model)
-    assert checks.lint(ModelSource(model)) == []
+    assert checks.lint(ModelFolder(model).model()) == []
     assert (model / "requirements.in").read_text() == "scikit-learn\n"
     # narwhals is a dependency in Python 3.12 only; the image has numpy.
     assert _packages(model) == ["joblib==2.0", "narwhals==3.0", "scikit-learn==1.0"]
@@ -72,12 +72,12 @@ def test_commands_that_lint_prints_repair_the_findings(
     (model / "requirements.txt").write_text("# mine\njoblib==2.0\n")
     (model / "iris/1/model.py").write_text(CODE.replace("sklearn", "joblib"))
     _run_printed_command(model)
-    assert checks.lint(ModelSource(model)) == []
+    assert checks.lint(ModelFolder(model).model()) == []
     assert _packages(model) == ["joblib==2.0"]
     comments = "# mine\n# Made by `tritonsm lock` for Python 3.10, 3.12, from requirements.txt.\n"
     assert (model / "requirements.txt").read_text().startswith(f"{comments}joblib==2.0 ")
     problems = {
-        python: [message for _, message in locked_pythons(ModelSource(model), target)]
+        python: [message for _, message in locked_pythons(ModelFolder(model).model(), target)]
         for python in ("3.11", "3.12")
         for target in [BuildTarget(release="24.09").with_python(python)]
     }
@@ -87,7 +87,7 @@ def test_commands_that_lint_prints_repair_the_findings(
 
 
 def test_python_versions_are_those_of_the_stages_that_serve_the_model() -> None:
-    served = lock._python_versions(ModelSource(Path("models/minilm")))
+    served = lock._python_versions(ModelFolder(Path("models/minilm")).model())
     assert {"3.10", "3.12"} <= served  # local and prod
 
 

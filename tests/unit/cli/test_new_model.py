@@ -17,7 +17,7 @@ from cli.__main__ import main
 from cli.errors import CommandError
 from model_build import checks
 from model_build.checked_model import check_model
-from model_build.source import ModelSource
+from model_build.source import ModelFolder
 from plan import golden
 from tests.unit.test_repository import ROOT
 
@@ -34,11 +34,9 @@ def test_new_model_has_no_lint_findings_and_a_sample(kind: str, models: Path) ->
     assert [*models.iterdir()] == [folder]
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert not [path for path in files if new_model.PLACEHOLDER in f"{path}{path.read_text()}"]
-    sources = [
-        ModelSource(folder, name) for name in (None, *ModelSource(folder).recipe.alternatives)
-    ]
+    sources = list(ModelFolder(folder).models())
     assert [finding for source in sources for finding in checks.lint(source)] == []
-    plan = check_model(ModelSource(folder))
+    plan = check_model(ModelFolder(folder).model())
     assert plan.entry == "my-own"
     sample = golden.Golden.read(folder / golden.FILE)
     assert [tensor.name for tensor in plan.signature.inputs] == [*sample.inputs]
@@ -149,7 +147,7 @@ def test_config_and_request_are_written_from_a_model_file(
     else:
         path.write_text(TREES[file])
     assert _run(monkeypatch, models, "model", "churn", f"--from={path}", *options) == 0
-    source = ModelSource(models / "churn")
+    source = ModelFolder(models / "churn").model()
     assert checks.lint(source) == []
     signature = check_model(source).signature
     assert {tensor.name: tensor.shape for tensor in signature.inputs} == inputs
@@ -167,11 +165,11 @@ def test_command_of_the_finding_writes_the_missing_config(
 ) -> None:
     _save_onnx(models / "auto/auto/1/model.onnx", batch="n")
     monkeypatch.chdir(models.parent)
-    (finding,) = checks.lint(ModelSource(Path("models/auto")))
+    (finding,) = checks.lint(ModelFolder(Path("models/auto")).model())
     command = shlex.split(finding.message.split("`")[1])
     assert command[0] == "tritonsm"
     assert main(command[1:]) == 0
-    assert checks.lint(ModelSource(models / "auto")) == []
+    assert checks.lint(ModelFolder(models / "auto").model()) == []
 
 
 @pytest.mark.parametrize(

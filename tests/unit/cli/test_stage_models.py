@@ -8,7 +8,7 @@ import pytest
 
 from cli import stage_models
 from model_build import BuildError
-from model_build.source import ModelSource
+from model_build.source import ModelFolder
 from stages import load_stage
 from tests.processes import run_main
 from tests.tritonsm import tritonsm
@@ -58,7 +58,7 @@ def test_unknown_stage_is_an_error() -> None:
 def test_publishing_a_model_that_the_stage_lacks_is_a_warning(
     capsys: pytest.CaptureFixture[str], model: str, endpoint: str, is_warned: bool
 ) -> None:
-    source = ModelSource(Path("models", model))
+    source = ModelFolder(Path("models", model)).model()
     options = argparse.Namespace(stage="local", endpoint=endpoint, models=[[source]])
     assert stage_models.run_publish(lambda: 0, options) == 0
     warning = f"! endpoints.{endpoint}.models of stages/local.yaml does not have {model}: "

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildTarget, ModelSource
+from model_build import BuildTarget, ModelFolder
 from model_build.build import Build, build
 from model_build.export import export_cache
 from model_build.repository import CONFIG, Repository
@@ -108,7 +108,7 @@ def doubled(tmp_path: Path) -> Path:
 def finished_build(doubled: Path, tmp_path: Path) -> Iterator[Build]:
     """A build of `doubled` for the CPU."""
     with build(
-        ModelSource(doubled),
+        ModelFolder(doubled).model(),
         name="doubled",
         target=BuildTarget(release="24.09"),
         progress=ProgressLines(),

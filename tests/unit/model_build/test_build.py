@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from model_build import BuildError, BuildTarget, ModelSource, model_config
+from model_build import BuildError, BuildTarget, ModelFolder, model_config
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
 from model_build.export.gate import GateReport, OutputTensor
@@ -40,7 +40,7 @@ def _start_build(
     folder: Path, target: BuildTarget = CPU, *, alternative: str | None = None
 ) -> Iterator[Build]:
     with build(
-        ModelSource(folder, alternative),
+        ModelFolder(folder).model(alternative),
         name="doubled",
         target=target,
         progress=ProgressLines(),

@@ -6,7 +6,7 @@ import pytest
 import model_build
 from model_build import (
     BuildTarget,
-    ModelSource,
+    ModelFolder,
     RepositoryInvalid,
     check_model,
     find_model,
@@ -22,20 +22,20 @@ def test_plan_knows_what_builds_do_not_load(doubled: Path) -> None:
     config = doubled / "double" / "config.pbtxt"
     python = config.read_text()
     config.write_text(python.replace('backend: "python"', 'platform: "torch_aoti"'))
-    obstacle = check_model(ModelSource(doubled)).load_obstacle
+    obstacle = check_model(ModelFolder(doubled).model()).load_obstacle
     assert obstacle == "the Triton of builds loads no AOTInductor packages, such as that of double"
     config.write_text(python)
     recipe = doubled / "recipe.yaml"
     recipe.write_text("description: x\nload: { skip: its weights need 80 GB }\n")
-    assert check_model(ModelSource(doubled)).load_obstacle == "its weights need 80 GB"
+    assert check_model(ModelFolder(doubled).model()).load_obstacle == "its weights need 80 GB"
 
 
 def test_sequence_batching_warns_about_several_instances(doubled: Path) -> None:
     config = doubled / "double" / "config.pbtxt"
-    assert check_model(ModelSource(doubled)).instance_warning(max_instances=4) is None
+    assert check_model(ModelFolder(doubled).model()).instance_warning(max_instances=4) is None
     text = config.read_text().replace("dynamic_batching { }", "")
     config.write_text(text + "sequence_batching { direct { } }\n")
-    model = check_model(ModelSource(doubled))
+    model = check_model(ModelFolder(doubled).model())
     assert model.instance_warning(max_instances=1) is None
     warning = model.instance_warning(max_instances=4)
     assert warning
@@ -45,9 +45,10 @@ def test_sequence_batching_warns_about_several_instances(doubled: Path) -> None:
 def test_metrics_that_are_not_published_are_warnings(doubled: Path, tmp_path: Path) -> None:
     other = shutil.copytree(doubled, tmp_path / "other")
     script = other / "double" / "1" / "model.py"
-    assert [*metrics_warnings([check_model(ModelSource(doubled))])] == []
+    assert [*metrics_warnings([check_model(ModelFolder(doubled).model())])] == []
     script.write_text(f"{script.read_text()}\nFAMILY = pb_utils.MetricFamily(name='mine')\n")
-    assert [*metrics_warnings(check_model(ModelSource(folder)) for folder in (doubled, other))] == [
+    models = [check_model(ModelFolder(folder).model()) for folder in (doubled, other)]
+    assert [*metrics_warnings(models)] == [
         "other/double registers custom metrics, which AWS's image does not publish: write them to "
         "the log instead (docs/stages.md, The server)",
         "doubled, other have a folder double each, whose metrics Triton does not distinguish: "
@@ -61,7 +62,7 @@ def test_metrics_that_are_not_published_are_warnings(doubled: Path, tmp_path: Pa
 def test_ensemble_is_decoupled_if_a_step_is(doubled: Path, model: str, is_decoupled: bool) -> None:
     config = doubled / model / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
-    assert check_model(ModelSource(doubled)).is_decoupled is is_decoupled
+    assert check_model(ModelFolder(doubled).model()).is_decoupled is is_decoupled
 
 
 def test_environment_newer_than_the_release_is_refused() -> None:

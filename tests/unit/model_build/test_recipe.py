@@ -4,7 +4,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from model_build import ModelSource
+from model_build import ModelFolder
 from platform_facts.rules import checked_yaml
 
 RECIPE = f"""\
@@ -32,7 +32,7 @@ def problems(old_text: str, new_text: str) -> list[str]:
     with TemporaryDirectory() as folder, chdir(folder):
         Path("recipe.yaml").write_text(RECIPE.replace(old_text, new_text, 1))
         with pytest.raises(checked_yaml.InvalidFile) as error:
-            _ = ModelSource(Path(folder)).recipe
+            _ = ModelFolder(Path(folder)).model().recipe
     return str(error.value).splitlines()
 
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import ModelNotFound, ModelSource, RepositoryInvalid, checks
+from model_build import ModelFolder, ModelNotFound, RepositoryInvalid, checks
 from model_build.recipe import Recipe
 from model_build.source import all_models, find_model
 from tests.unit.model_build.conftest import write_files
@@ -26,12 +26,12 @@ def doubled_with_alternative(doubled: Path) -> Path:
 
 def test_repository_without_a_recipe_must_be_complete(doubled: Path) -> None:
     (doubled / "recipe.yaml").unlink()
-    model = ModelSource(doubled)
+    model = ModelFolder(doubled).model()
     assert model.recipe == Recipe(description="A Triton model repository, packed as it is")
     assert list(checks.read(model).models) == ["double", "doubled"]
     (doubled / "double" / "1" / "model.py").unlink()
     with pytest.raises(RepositoryInvalid, match=r"double/1: the folder is empty: add model.py"):
-        checks.read(ModelSource(doubled))
+        checks.read(ModelFolder(doubled).model())
 
 
 def test_alternative_has_its_own_name_and_digest(doubled_with_alternative: Path) -> None:
@@ -43,8 +43,8 @@ def test_alternative_has_its_own_name_and_digest(doubled_with_alternative: Path)
 
 def test_find_returns_the_model_of_a_name(doubled_with_alternative: Path) -> None:
     models = doubled_with_alternative.parent
-    assert find_model(models, "doubled") == ModelSource(doubled_with_alternative)
-    assert find_model(models, "doubled-onnx") == ModelSource(doubled_with_alternative, "onnx")
+    assert find_model(models, "doubled") == ModelFolder(doubled_with_alternative).model()
+    assert find_model(models, "doubled-onnx") == ModelFolder(doubled_with_alternative).model("onnx")
     with pytest.raises(ModelNotFound, match=r"no model 'tripled' in .*: models are doubled, "):
         find_model(models, "tripled")
 

@@ -11,7 +11,6 @@ import pytest
 from model_build import (
     BuildTarget,
     ModelNotFound,
-    ModelSource,
     RepositoryInvalid,
     check_model,
     checks,
@@ -61,7 +60,7 @@ def digests(fleet: Path) -> dict[str, str]:
 def test_rows_are_the_models_of_the_folder(fleet: Path) -> None:
     models = Models(fleet.parent)
     assert [model.name for model in models] == ["fleet-acme", "fleet-globex"]
-    assert models.find("fleet-acme") == ModelSource(fleet, "acme")
+    assert models.find("fleet-acme") == ModelFolder(fleet).model("acme")
     with pytest.raises(ModelNotFound, match=r"did you mean fleet-acme\?"):
         models.find("fleet-acne")
     with pytest.raises(InvalidFile, match=r"recipe.yaml:2: for_each: .* such as fleet-acme$"):
@@ -188,7 +187,7 @@ def test_build_of_a_row_has_only_its_files_and_its_source_has_its_digest(
         archive.extractall(unpacked)
     assert not (unpacked / "weights" / "globex.json").exists()
     assert not (unpacked / "tests").exists()
-    assert ModelSource(unpacked, "acme").digest == model.digest
+    assert ModelFolder(unpacked).model("acme").digest == model.digest
 
 
 def test_error_of_a_built_row_names_its_line(fleet: Path) -> None:

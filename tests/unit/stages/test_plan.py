@@ -9,7 +9,7 @@ import pytest
 
 from model_build import BuildError, check_model
 from model_build.manifest import Signature
-from model_build.source import ModelSource
+from model_build.source import ModelFolder
 from plan.document import PlannedEndpoint, PlannedModel
 from platform_facts.rules.checked_yaml import LocatedErrors
 from stages import StageConfig
@@ -117,7 +117,7 @@ input [ { name: "TEXT" data_type: TYPE_STRING dims: [ 1 ] } ]
 output [ { name: "IDS" data_type: TYPE_INT64 dims: [ -1 ] } ]
 """
     )
-    own = check_model(ModelSource(folder))
+    own = check_model(ModelFolder(folder).model())
     monkeypatch.setattr("stages.plan.checked_model", lambda _: own)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildTarget, ModelSource
+from model_build import BuildTarget, ModelFolder
 from model_build.checks.environment_versions import environment_versions
 
 GATE = "gate: { max_absolute_difference: 1 }"
@@ -41,7 +41,7 @@ def messages(folder: Path, target: str, alternative: str | None = None, **pins: 
     (folder / "recipe.yaml").write_text(RECIPE)
     for name, text in {**PINS, **{f"{key}.txt": text for key, text in pins.items()}}.items():
         (folder / name).write_text(text)
-    model = ModelSource(folder, alternative)
+    model = ModelFolder(folder).model(alternative)
     problems = list(environment_versions(model, BuildTarget.parse(target)))
     assert {location.path for location, _ in problems} <= {folder / "recipe.yaml"}
     return [f"{location.line}: {message}" for location, message in problems]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildTarget, ModelSource
+from model_build import BuildTarget, ModelFolder
 from model_build.checks.backends import aoti_targets, target_backends
 
 TENSORS = "".join(
@@ -39,7 +39,7 @@ def messages(folder: Path, target: str, config: str) -> list[str]:
     """Write a model and return its problems."""
     (folder / "plan" / "1").mkdir(parents=True)
     (folder / "plan" / "config.pbtxt").write_text(config + TENSORS)
-    problems = target_backends(ModelSource(folder), BuildTarget.parse(target))
+    problems = target_backends(ModelFolder(folder).model(), BuildTarget.parse(target))
     return [f"{location.path.name}:{location.line}: {message}" for location, message in problems]
 
 
@@ -62,7 +62,7 @@ def test_backend_that_the_target_lacks_is_refused(
 def test_plan_is_accepted_for_a_gpu_and_as_a_step_of_a_recipe(tmp_path: Path) -> None:
     assert messages(tmp_path, "cuda-25.09-sm86", 'backend: "tensorrt"') == []
     (tmp_path / "recipe.yaml").write_text(RECIPE)
-    assert [*target_backends(ModelSource(tmp_path), BuildTarget.parse("cpu-25.09"))] == []
+    assert [*target_backends(ModelFolder(tmp_path).model(), BuildTarget.parse("cpu-25.09"))] == []
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_package_needs_a_release_and_a_processor(
     if step:
         (tmp_path / "recipe.yaml").write_text(PACKAGE)
     assert messages(tmp_path, "cpu-26.05", 'platform: "torch_aoti"') == []
-    problems = [*aoti_targets(ModelSource(tmp_path), BuildTarget.parse(target))]
+    problems = [*aoti_targets(ModelFolder(tmp_path).model(), BuildTarget.parse(target))]
     assert len(problems) == (problem is not None)
     if problem:
         ((location, message),) = problems

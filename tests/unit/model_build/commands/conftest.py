@@ -14,7 +14,7 @@ import pytest
 
 from model_build.__main__ import main
 from model_build.digest import compute_digest, model_files
-from model_build.source import ModelSource
+from model_build.source import ModelFolder
 from plan import stage_record
 from plan.catalog import Catalog, Entry, Revision
 from plan.stage_record import Event
@@ -139,7 +139,7 @@ def make_items(
             for path in model_files(folder):
                 archive.write(path, path.relative_to(folder.parent))
     aws.s3.objects[f"prod/{digest}.zip"] = {"Body": content.getvalue()}
-    sources = [ModelSource(folder, alternative or None) for folder in folders]
+    sources = [ModelFolder(folder).model(alternative or None) for folder in folders]
     return [
         BuildItem(
             source=f"prod/{digest}.zip",

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from model_build import ModelSource
+from model_build import ModelFolder
 from model_build.__main__ import main
 from tests.processes import run_main
 from tests.unit.model_build.conftest import write_files
@@ -13,7 +13,8 @@ def test_broken_models_are_named_and_the_others_listed(doubled: Path) -> None:
     )
     output = run_main(main, "list", str(doubled.parent), code=1)
     (row,) = output.stdout.splitlines()
-    assert row.split(maxsplit=2) == ["doubled", ModelSource(doubled).digest[:12], "Twice a number"]
+    version = ModelFolder(doubled).model().digest[:12]
+    assert row.split(maxsplit=2) == ["doubled", version, "Twice a number"]
     for name in ("a/recipe.yaml:1", "b/b/config.pbtxt:1", "c/c/1/model.onnx"):
         assert f"error: {doubled.parent / name}" in output.stderr
     assert f"{doubled.parent / 'd'} is not a model: " in output.stderr

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from model_build import ModelSource, compute_digest
+from model_build import ModelFolder, compute_digest
 from model_build.__main__ import main
 from tests.processes import run_main
 from tests.unit.model_build.commands.conftest import (
@@ -126,7 +126,7 @@ def test_interrupted_run_over_a_table_continues(fleet: Path, aws: FakeAws) -> No
 
 def test_model_that_fails_does_not_stop_the_others(fleet: Path, aws: FakeAws) -> None:
     aws.s3.objects[
-        f"{PREFIX}published/fleet-acme-{ModelSource(fleet, 'acme').digest[:12]}.json"
+        f"{PREFIX}published/fleet-acme-{ModelFolder(fleet).model('acme').digest[:12]}.json"
     ] = {"Body": b'{"archive": {"checksum": "another"}}'}
     captured = run_main(main, "publish", *NO_LOAD, *ENDPOINT, str(fleet), code=1)
     assert captured.stdout == "2 models are now current, 0 were current already\n"
