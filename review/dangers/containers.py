@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from platform_facts import TRITON_REPOSITORY
-from platform_facts.rules.server import VARIABLES
+from platform_facts.rules.server import VARIABLES, metrics_variables
 from review.comparison import Comparison
 from review.remark import Remark
 from review.template_changes import PropertyChange
@@ -45,4 +45,5 @@ def container_dangers(comparison: Comparison, change: PropertyChange) -> Iterato
 def _is_harmless(name: str, value: str) -> bool:
     if name == ADDITIONAL_ARGUMENTS:
         return all(HARMLESS_OPTION.fullmatch(option) for option in value.split())
-    return HARMLESS_VALUE.fullmatch(value) is not None and not CODE_VARIABLES.search(name)
+    is_name = HARMLESS_VALUE.fullmatch(value) is not None and not CODE_VARIABLES.search(name)
+    return is_name or name in metrics_variables("", "")

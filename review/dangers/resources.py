@@ -48,8 +48,11 @@ OPAQUE = (
 )
 """Patterns of properties whose parts are not listed in `KNOWN`."""
 
-PROTECTING = re.compile(r"kms|encrypt|logging|tracing|deadletter|pointintime|protection", re.I)
-"""Names of properties that a stack may newly have: they protect, and give no access."""
+PROTECTING = re.compile(
+    r"kms|encrypt|logging|tracing|deadletter|pointintime|protection|^(OK|InsufficientData)Actions",
+    re.I,
+)
+"""Names of properties that a stack may newly have: they protect or notify, and give no access."""
 WITHOUT_ACCESS = (
     *("AWS::CDK::Metadata", "AWS::CloudWatch::*", "AWS::KMS::Alias", "AWS::Logs::MetricFilter"),
     *("AWS::Logs::QueryDefinition", "AWS::SQS::Queue", "AWS::SSM::Parameter"),

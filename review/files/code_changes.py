@@ -32,6 +32,7 @@ from review.files.statement_changes import Change, statement_changes, statements
 from review.files.weaker_checks import (
     CHECKING,
     CodeWarning,
+    accepted_nan,
     ignored_errors,
     kept_results,
     weaker_checks,
@@ -137,7 +138,8 @@ class CodeChanges:
             return set()
         statements = [change for change in self.changes if not change.is_message]
         has_other_values = any(
-            change.literals or self._is_lost_condition(change) for change in statements
+            change.literals or change.is_setting or self._is_lost_condition(change)
+            for change in statements
         )
         has_same_parts = self._has_same_parts and not (
             is_exact and self._old.operations != self._new.operations
@@ -167,9 +169,11 @@ class CodeChanges:
         """Checks that refuse less, ignored errors and kept results."""
         sides = self.units
         changed = [(change.function, change.before, change.after) for change in self.changes]
+        has_arrays = any(name.partition(" ")[0] == "numpy" for name in self._new.imports)
         return [
             *(warning for warning in self._weaker_checks if warning.is_certain),
             *wider_patterns(sides[1], changed),
+            *(accepted_nan(*sides) if has_arrays else ()),
             *kept_results(*sides),
             *ignored_errors(*sides),
         ]

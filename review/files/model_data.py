@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from google.protobuf.json_format import MessageToJson
@@ -78,7 +79,7 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Re
     """
     name = file.path.rpartition("/")[2]
     if file.path.startswith("models/") and name == "labels.txt" and file.after is not None:
-        read_text(file.after)
+        yield from _changed_labels(read_text(file.before or file.after), read_text(file.after))
     readers = {"config.pbtxt": read_config, "recipe.yaml": read_yaml, "golden.json": read_json}
     if not MODEL_DATA.fullmatch(file.path):
         return
@@ -107,6 +108,23 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Re
         yield Remark(rule, text)
     if file.before and not differences and not outputs_differ:
         yield Remark(NOTE, ONLY_FORMATTED)
+
+
+def _changed_labels(before: str, after: str) -> Iterator[Remark]:
+    """Yield how many classes get another label, and the first one that gets a neighbour's.
+
+    "The index is used to look up the label": line N is the label of class N (Triton, model
+    configuration, `label_filename`).
+    """
+    old, new = before.splitlines(), after.splitlines()
+    rows = [(index, *labels) for index, labels in enumerate(zip_longest(old, new))
+            if labels[0] != labels[1]]  # fmt: skip
+    moved = [row for row in rows if row[2] in old]
+    if rows:
+        index, *labels = (moved or rows)[0]
+        counts = f"{len(rows)} of {len(old)} classes"
+        text = f"{counts} have other labels, class {index}: {format_change(*map(str, labels))}"
+        yield Remark("broken_clients" if moved else NOTE, text)
 
 
 def describe_table(

@@ -29,6 +29,8 @@ OWN_TYPES = ("get", "head", "list")
 """Names that methods of Python's own types have too, which count as functions of `MODULES`."""
 MODULES = ("datetime", "httpx", "requests", "time")
 _WORD = re.compile(r"\w+")
+OPPOSITES: dict[type[ast.cmpop] | None, type[ast.cmpop]] = {ast.LtE: ast.Gt, ast.GtE: ast.Lt}
+"""Comparisons that accept -> those that refuse all other numbers."""
 MAX_ANSWER = 200
 """Maximum characters of a statement whose condition changes, such as one with a message."""
 
@@ -308,6 +310,29 @@ def wider_patterns(
             if raises and fnmatchcase(before, after):
                 texts = " -> ".join(ast.unparse(node) for node in nodes if node)
                 yield CodeWarning(function, f"accepts more: {texts}")
+
+
+def accepted_nan(old: Units, new: Units) -> Iterator[CodeWarning]:
+    """Yield comparisons that NaN now passes: each one with NaN is false (IEEE 754).
+
+    What `x <= limit` accepts is not what `x > limit` does not refuse.
+    """
+    for name in old.keys() & new.keys():
+        before, after = (dict(_comparisons(side[name])) for side in (old, new))
+        for (operator, limit), text in before.items():
+            opposite = OPPOSITES.get(operator), limit
+            if (operator, limit) not in after and opposite in after.keys() - before.keys():
+                yield CodeWarning(name, f"NaN passes: {text} -> {after[opposite]}")
+
+
+def _comparisons(unit: ast.AST) -> Iterator[tuple[tuple[type[ast.cmpop] | None, str], str]]:
+    """Yield operator and second side of comparisons with their text, not those of lengths."""
+    for node in ast.walk(unit):
+        match node:
+            case ast.Compare(left=left, ops=[operator], comparators=[limit]):
+                names = {last_name(part) for part in ast.walk(left)}
+                if not names & {"len", "size", "count"}:
+                    yield (type(operator), ast.dump(limit)), ast.unparse(node)
 
 
 def _pattern(node: ast.AST | None) -> str:

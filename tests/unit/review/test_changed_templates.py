@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from platform_facts.rules.server import metrics_variables
 from release.templates import Template
 from review.comparison import Comparison
 from review.dangers import dangers
@@ -479,6 +480,9 @@ HARMLESS: dict[str, Edit] = {
         NewScaling=resources.pop("Scaling")),
     "topic policy narrowed": put("TopicPolicy", "PolicyDocument", "Statement", 0, "Condition",
         {"StringEquals": {"aws:SourceAccount": "111111111111"}}),
+    "alarm that newly notifies when it is OK again": put("Latency", "OKActions", [PAGER]),
+    "metrics published to CloudWatch": put("Model", "PrimaryContainer", "Environment",
+        metrics_variables("/aws/sagemaker/Endpoints/prod-text", "Triton/prod-text")),
     "new role with few permissions": add(
         New=role(statement("s3:GetObject", "arn:aws:s3:::m/*"))),
 }  # fmt: skip
@@ -706,6 +710,30 @@ def test_retained_bucket_cannot_be_read_without_its_key() -> None:
 
     (danger,) = dangers(compare(resources("Retain"), resources("Delete")))
     assert "and what Data keeps can then not be decrypted: DeletionPolicy" in danger.message
+
+
+def test_removed_property_is_a_danger_in_each_stack() -> None:
+    """Resources of several stacks have the same logical id."""
+    before = {"Model": copy.deepcopy(RESOURCES["Model"])}
+    after = copy.deepcopy(before)
+    drop("Model", "VpcConfig")(after)
+    stacks = ("prod-text", "prod-vision")
+    old, new = ({stack: {"Resources": side} for stack in stacks} for side in (before, after))
+    (danger,) = dangers(Comparison("prod", old, new, PROD, PROD))
+    assert danger.message.startswith("AWS::SageMaker::Model prod-text/Model, prod-vision/Model: ")
+
+
+def test_index_of_a_table_cannot_be_changed() -> None:
+    def table(name: str, attributes: str) -> dict[str, Any]:
+        index = {"IndexName": name, "Projection": {"ProjectionType": attributes}}
+        properties = {"GlobalSecondaryIndexes": [index]}
+        return {"Table": {"Type": "AWS::DynamoDB::Table", "Properties": properties}}
+
+    old, same, other = table("a", "ALL"), table("a", "KEYS_ONLY"), table("b", "KEYS_ONLY")
+    (danger,) = dangers(compare(old, same))
+    assert danger.rule == "rejected_updates"
+    assert "DynamoDB refuses to change an index, the deploy fails" in danger.message
+    assert dangers(compare(old, other)) == []
 
 
 def test_condition_on_the_caller_is_told_as_such() -> None:

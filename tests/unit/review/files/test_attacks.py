@@ -287,6 +287,17 @@ def test_longer_inputs_than_an_engine_takes_are_a_danger() -> None:
     assert compare_files(head, {**head, "models/a/b/labels.txt": b"x"}).dangers == ()
 
 
+def test_labels_that_move_to_another_class_are_a_danger() -> None:
+    path = "models/a/b/labels.txt"
+    base = {**OWNERS, path: b"tench\nshark\nray\n"}
+    (danger,) = compare_files(base, {**base, path: b"tench\nray\nother\n"}).dangers
+    assert danger.rule == "broken_clients"
+    assert danger.message == f"{path}: 2 of 3 classes have other labels, class 1: shark -> ray"
+    reworded = compare_files(base, {**base, path: b"tench\nshark (fish)\nray"})
+    assert reworded.dangers == ()
+    assert "1 of 3 classes have other labels, class 1: shark -> shark (fish)" in reworded.notes[0]
+
+
 def test_options_of_the_cdk_cli_are_those_of_each_deploy() -> None:
     before = '{"app": "python3 app.py", "progress": "bar", "context": {"old": true}}'
     head = before.replace('"bar"', '"events"').replace("true", "false")

@@ -408,6 +408,30 @@ def test_lost_condition_can_make_code_act_differently() -> None:
         assert {danger.rule for danger in dangers} - {"unowned_code"} == rules
 
 
+def test_new_setting_can_make_code_act_differently() -> None:
+    path = "endpoint_client/errors.py"
+    before = "class Own(Exception):\n    safe = False\n\nclass Other(Own):\n    pass\n"
+    after = f"{before}    safe = True\n"
+    dangers = compare_files({path: before.encode()}, {path: after.encode()}).dangers
+    assert "changed_behaviour" in {danger.rule for danger in dangers}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("if not x <= limit: raise E", "if x > limit: raise E", "NaN passes: x <= limit -> x > l"),
+        ("if x > limit: raise E", "if not x <= limit: raise E", ""),
+        ("if not len(x) <= limit: raise E", "if len(x) > limit: raise E", ""),
+    ],
+)
+def test_comparison_that_nan_passes(before: str, after: str, text: str) -> None:
+    code = "import numpy as np\ndef compare(x, limit):\n    {}\n    return np.max(x)\n"
+    changes = CodeChanges(code.format(before).encode(), code.format(after).encode())
+    warnings = "; ".join(map(str, changes.warnings))
+    assert text in warnings
+    assert ("NaN" in warnings) == bool(text)
+
+
 def test_danger_names_the_other_functions_that_can_act_differently() -> None:
     weaker = edited(' or event.get("Sealed") is None', "", '"sns"', '"sqs"')
     (danger,) = review(weaker).dangers
