@@ -2,7 +2,8 @@
 
 No state is kept: each poll compares the list with the objects of the bucket and with CodeBuild's
 builds, and starts what is missing. So a repeated event, or a second request for the same list,
-starts nothing twice, and a finished archive is never built again.
+starts nothing twice, and a finished archive is never built again. Lambda gets this file alone, so
+that it repeats functions of the other handlers.
 """
 
 import hashlib
@@ -448,7 +449,8 @@ def _is_transient(error: Exception) -> bool:
     code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
     if code == "AccountLimitExceededException":
         return NO_QUOTA not in message
-    return "Throttl" in code or error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500
+    status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+    return "Throttl" in code or status == 429 or status >= 500
 
 
 def _has_run(build: "BuildTypeDef") -> bool:

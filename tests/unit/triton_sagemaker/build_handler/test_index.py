@@ -388,6 +388,7 @@ def test_engines_have_builds_of_their_own(account: Account) -> None:
     [
         ("AccountLimitExceededException", "Cannot have more than 1 builds in queue", 400),
         ("ThrottlingException", "Rate exceeded", 400),
+        ("TooManyRequestsException", "Rate exceeded", 429),
         ("InternalFailure", "", 500),
         ("ServiceUnavailable", "", 503),
     ],
