@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from review.remark import Remark
 from review.values import falls_sharply, rises_sharply
 
 PROTECTING = re.compile(
@@ -46,7 +47,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:g} s"
 
 
-def unsafe_amount(path: str, before: Any, after: Any) -> tuple[str, str] | None:
+def unsafe_amount(path: str, before: Any, after: Any) -> Remark | None:
     """Return rule and text of an amount that protects less; `path` ends with its name."""
     name = path.rpartition(".")[2]
     is_limited = before is not None or name not in DEFAULTS
@@ -55,7 +56,7 @@ def unsafe_amount(path: str, before: Any, after: Any) -> tuple[str, str] | None:
         and MULTIPLYING.search(name)
         and rises_sharply(_number(before) or 0.1, _number(after) or 0)
     ):
-        return "changed_limits", f"{path}: {before} -> {after}"
+        return Remark("changed_limits", f"{path}: {before} -> {after}")
     if not PROTECTING.search(path):
         return None
     amounts = [DEFAULTS.get(name) if side is None else _number(side) for side in (before, after)]
@@ -64,7 +65,7 @@ def unsafe_amount(path: str, before: Any, after: Any) -> tuple[str, str] | None:
         return None
     is_sharp = new is None or falls_sharply(old, new)
     texts = " -> ".join(_text(name, number) for number in amounts)
-    return SHRUNK if is_sharp else REDUCED, f"{path}: {texts}"
+    return Remark(SHRUNK if is_sharp else REDUCED, f"{path}: {texts}")
 
 
 def _number(value: Any) -> float | None:

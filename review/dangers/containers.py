@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from platform_facts import TRITON_REPOSITORY
 from platform_facts.rules.server import VARIABLES
 from review.comparison import Comparison
+from review.remark import Remark
 from review.template_changes import PropertyChange
 
 ADDITIONAL_ARGUMENTS = f"SAGEMAKER_TRITON_{VARIABLES['additional_args']}"
@@ -24,8 +25,8 @@ TRITON_IMAGE = f"/{TRITON_REPOSITORY}:"
 """AWS's images, which the release names."""
 
 
-def container_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[tuple[str, str]]:
-    """Yield an own image that changes, and variables that can select code, as rule and text."""
+def container_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[Remark]:
+    """Yield an own image that changes, and variables that can select code."""
     if change.resource.type != "AWS::SageMaker::Model" or not change.resource.before:
         return
     head, _, name = change.path.rpartition(".")
@@ -33,11 +34,12 @@ def container_dangers(comparison: Comparison, change: PropertyChange) -> Iterato
     has_own_image = pair and pair.after and pair.after.settings.settings.get("image")
     is_own = has_own_image or TRITON_IMAGE not in str(change.after)
     if name == "Image" and change.before != change.after and is_own:
-        yield "selected_code", f"its container runs another image: {change.text}"
+        yield Remark("selected_code", f"its container runs another image: {change.text}")
     if head.endswith("Environment") and change.after is not None:
         value = change.after if isinstance(change.after, str) else repr(change.after)
         if not _is_harmless(name, value):
-            yield "selected_code", f"a variable can select other code or models: {change.text}"
+            text = f"a variable can select other code or models: {change.text}"
+            yield Remark("selected_code", text)
 
 
 def _is_harmless(name: str, value: str) -> bool:

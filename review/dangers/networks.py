@@ -6,6 +6,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from review.comparison import Comparison
+from review.remark import Remark
 from review.template_changes import PropertyChange
 from review.values import as_list
 
@@ -18,20 +19,20 @@ egress traffic on all ports and IP protocols to any location" (CloudFormation te
 AWS::EC2::SecurityGroup, "Remove the default rule")."""
 
 
-def network_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[tuple[str, str]]:
-    """Yield rule and message of a changed security group or of changed subnets."""
+def network_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[Remark]:
+    """Yield the dangers of a changed security group or of changed subnets."""
     if change.path.endswith("VpcConfig.Subnets") and change.resource.before:
         yield from _subnet_dangers(comparison, change)
     if change.matches(("AWS::EC2::VPCEndpoint", "ServiceName")) and comparison.is_deployed(
         change.resource.stack
     ):
-        yield INTERNET_ROUTES, f"the network reaches another service: {change.text}"
+        yield Remark(INTERNET_ROUTES, f"the network reaches another service: {change.text}")
     is_group = change.resource.type == "AWS::EC2::SecurityGroup"
     if is_group and change.path.startswith("SecurityGroup"):
         yield from _group_dangers(change)
 
 
-def _group_dangers(change: PropertyChange) -> Iterator[tuple[str, str]]:
+def _group_dangers(change: PropertyChange) -> Iterator[Remark]:
     """Yield that a group admits public networks, or newly allows egress to anywhere.
 
     Groups in an isolated VPC have no egress, whatever their rules: a new group may allow it.
@@ -46,23 +47,24 @@ def _group_dangers(change: PropertyChange) -> Iterator[tuple[str, str]]:
     known = _public_rules(before)
     for network, ports in sorted(_public_rules(after) - known, key=str):
         if ingress and network not in dict(known):
-            yield PUBLIC_EXPOSURE, f"admits the public network {network}: {ports}"
+            yield Remark(PUBLIC_EXPOSURE, f"admits the public network {network}: {ports}")
         elif not ingress and change.resource.before and (network, ALL_PORTS) not in known:
             place = network if network.prefixlen else "anywhere"
-            yield INTERNET_ROUTES, f"the security group allows egress to {place}: {ports}"
+            yield Remark(INTERNET_ROUTES, f"the security group allows egress to {place}: {ports}")
 
 
-def _subnet_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[tuple[str, str]]:
+def _subnet_dangers(comparison: Comparison, change: PropertyChange) -> Iterator[Remark]:
     if change.before and not change.after:
-        yield PUBLIC_EXPOSURE, f"the instances leave the private network: {change.text}"
+        yield Remark(PUBLIC_EXPOSURE, f"the instances leave the private network: {change.text}")
     elif sorted(map(repr, change.before or ())) == sorted(map(repr, change.after)):
         return  # in another order
     elif change.before and len(change.after) == 1 < len(change.before):
         if comparison.is_production:
-            yield "low_availability", f"the instances are in a single zone: {change.text}"
+            yield Remark("low_availability", f"the instances are in a single zone: {change.text}")
     elif change.before and any(isinstance(side, str) for side in change.after):
         # Subnets of `existing` in a stage's file, which no owner reviews.
-        yield INTERNET_ROUTES, f"the instances are in other existing subnets: {change.text}"
+        text = f"the instances are in other existing subnets: {change.text}"
+        yield Remark(INTERNET_ROUTES, text)
 
 
 def _public_rules(rules: list[Any]) -> set[tuple[Any, str]]:

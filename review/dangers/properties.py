@@ -7,19 +7,16 @@ from typing import Any
 from release.templates import references
 from review.access.access_changes import has_more_access
 from review.amounts import unsafe_amount
-from review.commands import command_findings
 from review.comparison import Comparison
 from review.dangers.alarms import alarm_dangers
 from review.dangers.containers import container_dangers
 from review.dangers.danger import Danger, digest
 from review.dangers.networks import network_dangers
+from review.remark import Remark
 from review.safeguards import RETENTION_POLICIES, ROWS, is_set
+from review.shell_commands import command_remarks
 from review.template_changes import PropertyChange, property_changes
 from review.values import as_list, construct_path, format_value, named, rises_sharply
-
-Finding = tuple[str, str]
-"""Rule and message."""
-
 
 OTHER_AMOUNTS = (
     ("AWS::CloudWatch::*", "*"),  # alarms.py
@@ -42,7 +39,7 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
         if change.is_access:
             continue  # review/access
         resource, property_name = change.resource, change.path.partition(".")[0]
-        findings = [
+        remarks = [
             *_row_dangers(change, changes),
             *_amount_dangers(change),
             *_role_dangers(change),
@@ -53,11 +50,11 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
             *container_dangers(comparison, change),
             *network_dangers(comparison, change),
         ]
-        if findings and property_name not in resource.after.get("Properties", {property_name}):
+        if remarks and property_name not in resource.after.get("Properties", {property_name}):
             if (resource.id, property_name) in removed:
                 continue  # with another part of the removed property
             removed.add((resource.id, property_name))
-        for rule, text in findings:
+        for rule, text in remarks:
             danger = Danger(
                 f"{resource.stack}.{resource.path}.{digest(text)}",
                 f"{resource.type} {resource.stack}/{resource.path}: {text}",
@@ -69,7 +66,7 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     yield from (*dangers, *alarm_dangers(comparison))
 
 
-def _row_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> Iterator[Finding]:
+def _row_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> Iterator[Remark]:
     """Yield a safe value that is lost, unless it moves to another place in the resource."""
     moved = [
         other.after
@@ -80,7 +77,7 @@ def _row_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> I
         is_row = fnmatchcase(change.resource.type, row.type) and fnmatchcase(change.path, row.path)
         is_moved = bool(moved) and all(map(row.is_safe, moved))
         if is_row and row.is_safe(change.before) and not row.is_safe(change.after) and not is_moved:
-            yield row.rule, f"{row.text}{_unreadable_data(change)}: {change.text}"
+            yield Remark(row.rule, f"{row.text}{_unreadable_data(change)}: {change.text}")
             return
 
 
@@ -99,30 +96,30 @@ def _unreadable_data(change: PropertyChange) -> str:
     return f", and what {named(encrypted)} keeps can then not be decrypted" if encrypted else ""
 
 
-def _amount_dangers(change: PropertyChange) -> Iterator[Finding]:
+def _amount_dangers(change: PropertyChange) -> Iterator[Remark]:
     """Yield an amount that protects and falls, of an existing resource."""
-    finding = unsafe_amount(change.path, change.before, change.after)
-    if finding and change.resource.before and not change.matches(*OTHER_AMOUNTS):
-        yield finding
+    remark = unsafe_amount(change.path, change.before, change.after)
+    if remark and change.resource.before and not change.matches(*OTHER_AMOUNTS):
+        yield remark
 
 
-def _role_dangers(change: PropertyChange) -> Iterator[Finding]:
+def _role_dangers(change: PropertyChange) -> Iterator[Remark]:
     """Yield another role that may do more, or that is outside of the stage; another boundary."""
     is_boundary = change.matches(("AWS::IAM::Role", "PermissionsBoundary"))
     if is_boundary and is_set(change.before) and is_set(change.after):
-        yield "lost_safeguards", f"has another permissions boundary: {change.text}"
+        yield Remark("lost_safeguards", f"has another permissions boundary: {change.text}")
     if not change.path.endswith(("Role", "RoleArn")) or change.before == change.after:
         return
     old_resources, resources = change.stack_resources
     old_role, new_role = (next(references(value), "") for value in (change.before, change.after))
     if isinstance(change.after, str):
         text = f"runs as {change.after}, whose permissions are outside of the stage"
-        yield "widened_access", text
+        yield Remark("widened_access", text)
     elif old_role and new_role in old_resources and has_more_access(resources, old_role, new_role):
-        yield "widened_access", f"runs as another role, which may do more: {change.text}"
+        yield Remark("widened_access", f"runs as another role, which may do more: {change.text}")
 
 
-def _lifecycle_dangers(change: PropertyChange) -> Iterator[Finding]:
+def _lifecycle_dangers(change: PropertyChange) -> Iterator[Remark]:
     """Yield rules that newly delete or archive objects of an existing bucket, or do so earlier.
 
     A rule without a prefix applies to all objects (S3 user guide,
@@ -138,7 +135,7 @@ def _lifecycle_dangers(change: PropertyChange) -> Iterator[Finding]:
         ):
             continue
         text = f"objects ({f'below {objects}' if objects else 'all'}) are {effect} {days:g} days"
-        yield "expiring_objects", f"{text} after they were written"
+        yield Remark("expiring_objects", f"{text} after they were written")
 
 
 def _expirations(configuration: Any) -> Iterator[tuple[tuple[str, str], float]]:
@@ -158,17 +155,17 @@ def _expirations(configuration: Any) -> Iterator[tuple[tuple[str, str], float]]:
                 yield ("no longer readable", prefix), float(days)
 
 
-def _guard_dangers(change: PropertyChange) -> Iterator[Finding]:
+def _guard_dangers(change: PropertyChange) -> Iterator[Remark]:
     """Yield that a resource no longer waits for the builds, or a guard or check of updates."""
     old, new = change.stack_resources
     if change.path == "DependsOn":
         before, after = ({*as_list(value or [])} for value in (change.before, change.after))
         for logical_id in sorted((before - after) & old.keys() & new.keys()):
             if new[logical_id]["Type"].startswith("Custom::Triton"):
-                yield "lost_safeguards", f"DependsOn: {logical_id} removed"
+                yield Remark("lost_safeguards", f"DependsOn: {logical_id} removed")
 
 
-def _rollback_dangers(change: PropertyChange) -> Iterator[Finding]:
+def _rollback_dangers(change: PropertyChange) -> Iterator[Remark]:
     """Yield rollback alarms that are removed, except renamed ones, and a faster strategy."""
     key = change.path.rpartition(".")[2]
     if key == "AutoRollbackConfiguration":
@@ -181,14 +178,15 @@ def _rollback_dangers(change: PropertyChange) -> Iterator[Finding]:
         if removed := [name for name, definition in old if definition not in [d for _, d in new]]:
             count = f": {len(new)} of {len(old)} alarms remain" if len(new) < len(old) else ""
             text = f"updates are no longer rolled back by {', '.join(removed)}{count}"
-            yield "lost_rollback", text
+            yield Remark("lost_rollback", text)
     is_step = change.path.endswith(("CanarySize.Value", "StepSize.Value", "BatchSize.Value"))
     sizes = [size for size in (change.before, change.after) if isinstance(size, int)]
     if is_step and len(sizes) == 2 and rises_sharply(*sizes):
-        yield "lost_rollback", f"more instances change before an alarm can go off: {change.text}"
+        text = f"more instances change before an alarm can go off: {change.text}"
+        yield Remark("lost_rollback", text)
     is_routing = change.path.endswith("TrafficRoutingConfiguration.Type")
     if is_routing and change.before and change.after in ("ALL_AT_ONCE", None):
-        yield "lost_rollback", f"traffic moves at once: {change.text}"
+        yield Remark("lost_rollback", f"traffic moves at once: {change.text}")
 
 
 def _definition(resources: dict[str, Any], name: Any) -> tuple[str, Any]:
@@ -201,7 +199,7 @@ def _definition(resources: dict[str, Any], name: Any) -> tuple[str, Any]:
                   if key not in ("AlarmName", "AlarmDescription")}  # fmt: skip
 
 
-def _command_dangers(change: PropertyChange) -> Iterator[Finding]:
+def _command_dangers(change: PropertyChange) -> Iterator[Remark]:
     """Yield commands that newly download, or lose a protecting option."""
     is_build = change.matches(("AWS::CodeBuild::Project", "Source.BuildSpec*"))
     if not is_build and "ommand" not in change.path:
@@ -210,4 +208,4 @@ def _command_dangers(change: PropertyChange) -> Iterator[Finding]:
         "\n".join(format_value(item, side) for item in as_list(value or []))
         for value, side in zip((change.before, change.after), change.stack_resources, strict=True)
     )
-    yield from command_findings(before, after)
+    yield from command_remarks(before, after)

@@ -15,6 +15,7 @@ from aws_croniter.exceptions import AwsCroniterExpressionError
 from review.comparison import Comparison
 from review.dangers.danger import Danger, digest
 from review.references import StageResources
+from review.remark import Remark
 from review.values import construct_path
 
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
@@ -65,8 +66,7 @@ def unpaired_schedules(comparison: Comparison) -> Iterator[Danger]:
             )
 
 
-def _problems(target: dict[str, Any], schedules: list[Any]) -> Iterator[tuple[str, str]]:
-    """Yield rule and text of each problem."""
+def _problems(target: dict[str, Any], schedules: list[Any]) -> Iterator[Remark]:
     actions = sorted(
         (action for schedule in schedules for action in _actions(schedule)),
         key=lambda action: action.time,
@@ -74,7 +74,7 @@ def _problems(target: dict[str, Any], schedules: list[Any]) -> Iterator[tuple[st
     zones = {action.name: action.zone for action in actions}
     if len({*zones.values()}) > 1:
         texts = ", ".join(f"{name} in {zone}" for name, zone in sorted(zones.items()))
-        yield LOST, f"its schedules are in different time zones: {texts}"
+        yield Remark(LOST, f"its schedules are in different time zones: {texts}")
     for limit, words in LIMITS.items():
         usual = target.get(limit)
         values = [_limit(schedule, limit) for schedule in schedules]
@@ -85,7 +85,7 @@ def _problems(target: dict[str, Any], schedules: list[Any]) -> Iterator[tuple[st
             text = (
                 f"a schedule limits it to {max(known)} instances, and none raises the limit again"
             )
-            yield LOST, f"{text} to {usual}: add a schedule that does"
+            yield Remark(LOST, f"{text} to {usual}: add a schedule that does")
             return
         if days := _lowered_days(actions, limit, usual):
             usual = max(usual, *known)
@@ -93,7 +93,7 @@ def _problems(target: dict[str, Any], schedules: list[Any]) -> Iterator[tuple[st
                             if action.limits.get(limit, usual) < usual})  # fmt: skip
             text = f"{', '.join(names)} {words} to {min(known)} instead of {usual} instances"
             text += f"{_longest(actions, limit, usual)}, also on {', '.join(days)}"
-            yield REDUCED if {*days} <= WEEKEND else LOST, text
+            yield Remark(REDUCED if {*days} <= WEEKEND else LOST, text)
             return
 
 

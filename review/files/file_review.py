@@ -9,10 +9,9 @@ from typing import Any
 
 from release.assemblies import SynthesisedCheckout
 from review.amounts import unsafe_amount
-from review.commands import command_findings
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.escaping import not_bold
-from review.files.called_functions import called_functions
+from review.files.called_functions import Units, called_functions
 from review.files.changed_code import (
     LOCATIONS,
     UNOWNED_CODE,
@@ -36,6 +35,8 @@ from review.files.readers import UNREADABLE, compared, read_json, read_text, rea
 from review.files.weaker_checks import refusals
 from review.files.workflows import FOLDER as WORKFLOWS
 from review.files.workflows import describe_workflows
+from review.remark import NOTE, Remark
+from review.shell_commands import command_remarks
 from review.values import falls_sharply, format_change, named, rises_sharply, value_differences
 
 ACKNOWLEDGEMENTS = "review/acknowledged.yaml"
@@ -61,8 +62,8 @@ GUARDING = re.compile(
     r"|model_build/triton_load\.py|local_sagemaker/(load_archive|hosting/(launch|sandbox))\.py"
 )
 """Code that guards a stage: what it accepts, copies and isolates."""
-MAX_STATEMENTS = {True: 500, False: 200}
-"""Maximum characters of the changed statements of a file of `JUDGING` or a function, and others."""
+MAX_STATEMENTS, MAX_JUDGING_STATEMENTS = 200, 500
+"""Maximum characters of a file's changed statements; also of a file of `JUDGING` or a function."""
 
 CDK_SETTINGS = "cdk.json"
 CDK_SETTINGS_WITHOUT_EFFECT = ("context", "progress", "versionReporting", "watch")
@@ -110,55 +111,45 @@ def compare_files(
     ]
     moved = _moved_files(changed)
     changed = [moved.get(file.path, file) for file in changed]
-    dangers: list[Danger] = []
-    notes: dict[str, dict[str, list[str]]] = {}
-    owners = CodeOwners.of(base)
-    only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
-    statements: dict[str, list[str]] = {}
-    by_file: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    by_file |= describe_workflows([file.path for file in changed], base, head)
-    for path, text in new_capabilities(changed, base, head):
-        by_file[path].append(("new_capabilities", text))
-    for folder in sorted({"/".join(file.path.split("/")[:2]) for file in changed}):
-        longer = lengths_above_engines(folder, head) - lengths_above_engines(folder, base)
-        for path, text in sorted(longer):
-            by_file[path].append(("broken_clients", text))
     code_changes = {
         file.path: CodeChanges(file.before or b"", file.after)
         for file in changed
         if _is_run(file.path) and file.after is not None
     }
     judging = {path for path in code_changes if path.startswith(JUDGING) or head[path] in assets}
-    packages = {file.path: file.package for file in changed}
-    for path, text in _lost_checks(code_changes, packages, judging):
-        by_file[path].append(("weakened_checks", text))
+    by_file: dict[str, list[Remark]] = defaultdict(list)
+    for path, remark in (
+        *describe_workflows(changed, base, head),
+        *new_capabilities(changed, base, head),
+        *lengths_above_engines(changed, base, head),
+        *_lost_checks(code_changes, {file.path: file.package for file in changed}, judging),
+    ):
+        by_file[path].append(remark)
+    owners = CodeOwners.of(base)
+    only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
+    statements: dict[str, list[str]] = {}
+    dangers: list[Danger] = []
+    notes: dict[str, dict[str, list[str]]] = {}
     for file in changed:
-        findings: list[tuple[str, str]] = []
+        remarks: list[Remark] = []
         if file.path in code_changes:
-            findings, statements[file.path] = _code_findings(
+            remarks, statements[file.path] = _code_remarks(
                 file.path, code_changes[file.path], is_function=file.after in assets
             )
         elif SCRIPT.fullmatch(file.path):
             statements[file.path] = changed_lines(file)
-        findings += dict.fromkeys((*_findings(file, base, head), *by_file[file.path]))
-        findings = [(rule, not_bold(text)) for rule, text in findings]
+        remarks += dict.fromkeys((*_remarks(file, base, head), *by_file[file.path]))
+        remarks = [Remark(rule, not_bold(text)) for rule, text in remarks]
         if file.path in LOCATIONS:
-            findings += _lost_owners(owners, CodeOwners.of(head), head)
+            remarks += _lost_owners(owners, CodeOwners.of(head), head)
         if file.is_code and not owners.find(file.path) and not only_acknowledges:
             text = f"package {file.package}: code without an owner in the base's CODEOWNERS"
-            findings.append((UNOWNED_CODE, f"{text}: nobody has to approve it"))
-        texts = [text for rule, text in findings if not rule]
-        if len(texts) > MAX_NOTES:
-            texts = [*texts[:MAX_NOTES], f"{len(texts) - MAX_NOTES} more"]
-        for rule, text in findings:
-            if rule == UNOWNED_CODE:
-                dangers.append(_danger(file, rule, text))
-            elif rule:  # what the file loses and gets is told in one place
-                dangers.append(_danger(file, rule, text, texts))
-                texts = []
-        if texts:
+            remarks.append(Remark(UNOWNED_CODE, f"{text}: nobody has to approve it"))
+        file_dangers, note = _dangers_and_note(file, remarks)
+        dangers += file_dangers
+        if note:
             name = file.path.removeprefix(f"{file.package}/")
-            notes.setdefault(file.package, {}).setdefault("; ".join(texts), []).append(name)
+            notes.setdefault(file.package, {}).setdefault(note, []).append(name)
     old_paths = {file.old_path for file in moved.values()}
     code = [file for file in changed if file.is_code and file.path not in old_paths]
     return FileReview(
@@ -169,14 +160,29 @@ def compare_files(
     )
 
 
+def _dangers_and_note(file: ChangedFile, remarks: Sequence[Remark]) -> tuple[list[Danger], str]:
+    """Return the dangers of a file, and its notes, unless the first danger has them."""
+    notes = [text for rule, text in remarks if rule == NOTE]
+    if len(notes) > MAX_NOTES:
+        notes = [*notes[:MAX_NOTES], f"{len(notes) - MAX_NOTES} more"]
+    dangers = []
+    for rule, text in remarks:
+        if rule == UNOWNED_CODE:  # which says nothing about the content
+            dangers.append(_danger(file, rule, text))
+        elif rule != NOTE:
+            dangers.append(_danger(file, rule, text, notes))
+            notes = []
+    return dangers, "; ".join(notes)
+
+
 def _note(rows: Mapping[str, list[str]]) -> str:
     """Return texts, each after the names of the files that have it."""
     return "; ".join(f"{', '.join(names)}: {text}" for text, names in rows.items())
 
 
-def _code_findings(
+def _code_remarks(
     path: str, changes: CodeChanges, *, is_function: bool
-) -> tuple[list[tuple[str, str]], list[str]]:
+) -> tuple[list[Remark], list[str]]:
     """Return the dangers of changed Python code, and texts about its other changes.
 
     They are dangers in code that runs in AWS, as a function does, or that protects a stage: the
@@ -184,35 +190,36 @@ def _code_findings(
     """
     is_judging = is_function or path.startswith(JUDGING)
     if is_judging and not changes.is_readable:
-        return [(UNREADABLE, NOT_READ)], []
-    dangers, texts = list[tuple[str, str]](), list[str]()
+        return [Remark(UNREADABLE, NOT_READ)], []
+    dangers, texts = list[Remark](), list[str]()
     functions = set[str]()
     for warning in changes.warnings:
         kept = f" {_duration(path, is_function=is_function)}" if warning.is_kept else ""
         if warning.is_certain and (is_function if kept else is_judging):
-            dangers.append(("weakened_checks", f"{warning}{kept}"))
+            dangers.append(Remark("weakened_checks", f"{warning}{kept}"))
             functions.add(warning.function)
         else:
             texts.append(f"{warning}{kept}")
     for function, text in changes.decisions if GUARDING.match(path) else ():
-        dangers.append(("weakened_checks", text))
+        dangers.append(Remark("weakened_checks", text))
         functions.add(function)
     for change in changes.changes if is_function or path.startswith(RUNNING) else ():
         if change.literals:
             falling = unsafe_amount(change.name, *change.literals)
-            limit = "changed_limits" if _is_other_limit(*change.literals) else ""
-            if rule := falling[0] if falling else limit:
+            if falling or _is_other_limit(*change.literals):
+                rule = falling.rule if falling else "changed_limits"
                 text = f"{change.name} {format_change(*map(repr, change.literals))}"
-                dangers.append((rule, text))
+                dangers.append(Remark(rule, text))
                 functions.add(change.function)
     subject = _subject(path, is_function=is_function)
     acting = changes.acting_functions(is_exact=path.startswith("models/")) if subject else set()
     if acting and not dangers:
         effects = "; ".join(changes.effects)
-        return [("changed_behaviour", f"{subject} differently: {effects}")], texts
+        return [Remark("changed_behaviour", f"{subject} differently: {effects}")], texts
     if others := sorted(filter(None, acting - functions)):
-        dangers.append(("", f"{subject} differently also in {named(others)}"))
-    return dangers, [*texts, *changes.texts(MAX_STATEMENTS[is_judging])]
+        dangers.append(Remark(NOTE, f"{subject} differently also in {named(others)}"))
+    longest = MAX_JUDGING_STATEMENTS if is_judging else MAX_STATEMENTS
+    return dangers, [*texts, *changes.texts(longest)]
 
 
 def _subject(path: str, *, is_function: bool) -> str:
@@ -234,39 +241,61 @@ def _duration(path: str, *, is_function: bool) -> str:
 
 def _lost_checks(
     code: Mapping[str, CodeChanges], packages: Mapping[str, str], judging: Collection[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield file and text of checks that a file of `judging` no longer calls, or a package has.
+) -> Iterator[tuple[str, Remark]]:
+    """Yield file and danger of each call of a check, and of each refusal, that is gone.
 
-    Moved and reworded ones are not lost: the package raises the error as often as before, another
-    file raises it, or the file raises another error under the same condition. If it does so in a
-    new function, the old one calls that, or is gone.
+    `packages` are those of the files of `code`; only the calls of files of `judging` count.
     """
     old, new = ({f"{path}:{name}": unit for path, changes in code.items()
                  for name, unit in changes.units[side].items()} for side in (0, 1))  # fmt: skip
     called = called_functions(new, old)
-    used = called.keys() | set[str]().union(*called.values())
-    calls = {path: changes.called_checks([unit for name, unit in new.items()
-                                          if name in used and name.startswith(f"{path}:")])
+    used = {name: new[name] for name in called.keys() | set[str]().union(*called.values())}
+    yield from _lost_calls(code, used, judging)
+    yield from _lost_refusals(old, new, called, packages)
+
+
+def _lost_calls(
+    code: Mapping[str, CodeChanges], used: Units, judging: Collection[str]
+) -> Iterator[tuple[str, Remark]]:
+    """Yield the checks that files of `judging` no longer call in the functions that are `used`.
+
+    None if any file newly calls a check: it could be one of them under another name.
+    """
+    calls = {path: changes.called_checks([unit for name, unit in used.items()
+                                          if name.startswith(f"{path}:")])
              for path, changes in code.items()}  # fmt: skip
-    if not any(added for added, _ in calls.values()):  # which could be one under another name
-        for path in judging:
-            yield from ((path, f"no longer calls {name}") for name in sorted(calls[path][1]))
-    before = refusals(old)
-    losing = {name for name, *_ in before - refusals({name: new[name] for name in called})}
+    for path in judging if not any(added for added, _ in calls.values()) else ():
+        for name in sorted(calls[path][1]):
+            yield path, Remark("weakened_checks", f"no longer calls {name}")
+
+
+def _lost_refusals(
+    old: Units, new: Units, called: Mapping[str, set[str]], packages: Mapping[str, str]
+) -> Iterator[tuple[str, Remark]]:
+    """Yield each statement that raised an error, and is gone.
+
+    A moved or reworded one is not: its package raises the error as often as before, another file
+    has the statement, or the file raises another error under the same condition. If it does so in a
+    new function, the old one calls that, or is gone.
+    """
+    used = set[str]().union(*called.values())
+    old_refusals = [*refusals(old)]
+    in_place = Counter(refusals({name: new[name] for name in called}))
+    losing = {function for function, _ in Counter(old_refusals) - in_place}
     reached = called.keys() | set[str]().union(*(called.get(name, used) for name in losing))
-    old_rows, rows = (
-        Counter((name.rpartition(":")[0], *row) for name, *row in side.elements())
-        for side in (before, refusals({name: new[name] for name in reached}))
-    )
-    lost, gained = old_rows - rows, rows - old_rows
-    kept = {statement for _, _, statement, _ in gained}
-    conditions = {(path, condition) for path, _, _, condition in rows if condition}
-    counts = Counter((packages[path], error) for path, error, *_ in gained.elements())
-    counts.subtract((packages[path], error) for path, error, *_ in lost.elements())
-    for path, error, statement, condition in lost:
-        is_moved = statement in kept or (path, condition) in conditions
-        if counts[packages[path], error] < 0 and not is_moved:
-            yield path, f"no longer refuses: {' if '.join(filter(None, (statement, condition)))}"
+    before = Counter(refusal for _, refusal in old_refusals)
+    after = Counter(refusal for _, refusal in refusals({name: new[name] for name in reached}))
+    lost, gained = before - after, after - before
+    statements = {refusal.statement for refusal in gained}
+    conditions = {(refusal.path, refusal.condition) for refusal in after if refusal.condition}
+    errors = Counter((packages[refusal.path], refusal.error) for refusal in gained.elements())
+    errors.subtract((packages[refusal.path], refusal.error) for refusal in lost.elements())
+    for refusal in lost:
+        is_rarer = errors[packages[refusal.path], refusal.error] < 0
+        is_moved = refusal.statement in statements
+        is_reworded = (refusal.path, refusal.condition) in conditions
+        if is_rarer and not (is_moved or is_reworded):
+            yield refusal.path, Remark("weakened_checks", f"no longer refuses: {refusal}")
 
 
 def _is_run(path: str) -> bool:
@@ -298,9 +327,9 @@ def _without_folder(path: str) -> tuple[str, ...]:
     return (top, *(parts[1:] or parts))
 
 
-def _findings(
+def _remarks(
     file: ChangedFile, base: Mapping[str, bytes], head: Mapping[str, bytes]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[Remark]:
     folder = "/".join(file.path.split("/")[:2])
     model_exists = any(path.startswith(f"{folder}/") for path in head)
     yield from compared(describe_model_data(file, model_exists=model_exists))
@@ -309,10 +338,10 @@ def _findings(
     yield from compared(_changed_settings(file), UNREADABLE if file.path == CDK_SETTINGS else "")
     if SCRIPT.fullmatch(file.path) and not NOT_DEPLOYED.match(file.path):
         sides = (side or b"" for side in (file.before, file.after))
-        yield from command_findings(*(side.decode(errors="replace") for side in sides))
+        yield from command_remarks(*(side.decode(errors="replace") for side in sides))
 
 
-def _changed_settings(file: ChangedFile) -> Iterator[tuple[str, str]]:
+def _changed_settings(file: ChangedFile) -> Iterator[Remark]:
     """Yield the changed values of settings that no other part of the review compares."""
     name = file.path.rpartition(".")[2]
     is_compared = file.path.startswith(("stages/", WORKFLOWS)) or MODEL_DATA.fullmatch(file.path)
@@ -325,14 +354,13 @@ def _changed_settings(file: ChangedFile) -> Iterator[tuple[str, str]]:
     differences = [*value_differences(before, after)]
     for difference in differences:
         has_effect = next(iter(difference.key_path), "") not in CDK_SETTINGS_WITHOUT_EFFECT
-        yield "changed_stack_settings" if is_option and has_effect else "", str(difference)
+        rule = "changed_stack_settings" if is_option and has_effect else NOTE
+        yield Remark(rule, str(difference))
     if not differences:
-        yield "", ONLY_FORMATTED
+        yield Remark(NOTE, ONLY_FORMATTED)
 
 
-def _lost_owners(
-    old: CodeOwners, new: CodeOwners, head: Mapping[str, bytes]
-) -> Iterator[tuple[str, str]]:
+def _lost_owners(old: CodeOwners, new: CodeOwners, head: Mapping[str, bytes]) -> Iterator[Remark]:
     """Yield the files for which fewer people than before may approve a change, by owner."""
     groups: dict[tuple[str, str], list[str]] = {}
     for path in sorted(head, key=lambda path: (path.count("/"), path)):
@@ -344,7 +372,7 @@ def _lost_owners(
     for (owner, pattern), paths in sorted(groups.items()):
         nobody = "" if new.named(paths[0]) else "; nobody has to"
         files = f"{pattern}: {named(paths)}" if pattern else named(paths)
-        yield "lost_owners", f"{owner} no longer has to approve {files}{nobody}"
+        yield Remark("lost_owners", f"{owner} no longer has to approve {files}{nobody}")
 
 
 def _danger(file: ChangedFile, rule: str, text: str, changes: Sequence[str] = ()) -> Danger:

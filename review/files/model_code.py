@@ -25,6 +25,7 @@ from review.files.python_code import (
     literals,
     parse,
 )
+from review.remark import Remark
 
 NETWORK, HOSTS = "uses the network", "names the host"
 PROGRAMS, CODE = "runs programs", "runs code that it is given"
@@ -112,8 +113,8 @@ class Use:
 
 def new_capabilities(
     changed: Iterable[ChangedFile], base: Mapping[str, bytes], head: Mapping[str, bytes]
-) -> Iterator[tuple[str, str]]:
-    """Yield path and text of the capabilities that the code of a model did not have, by file.
+) -> Iterator[tuple[str, Remark]]:
+    """Yield path and danger of the capabilities that the code of a model did not have, by file.
 
     `changed` are the changed files; what a renamed file had before counts as had.
     """
@@ -144,7 +145,8 @@ def new_capabilities(
                 f"{', '.join(names)}{f': {statement}' if statement else ''}"
                 for statement, names in uses.items()
             )
-            yield path, f"the {'model' if is_model else 'program'}'s code newly {'; '.join(parts)}"
+            subject = "the model's code" if is_model else "the program's code"
+            yield path, Remark("new_capabilities", f"{subject} newly {'; '.join(parts)}")
 
 
 def named_hosts(files: Mapping[str, bytes]) -> set[str]:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from google.protobuf.json_format import MessageToJson
@@ -12,7 +12,8 @@ from google.protobuf.json_format import MessageToJson
 from model_build import model_config
 from platform_facts.rules import engines
 from review.files.changed_code import ChangedFile
-from review.files.readers import Finding, read_json, read_text, read_yaml
+from review.files.readers import read_json, read_text, read_yaml
+from review.remark import NOTE, Remark
 from review.values import (
     Unreadable,
     ValueDifference,
@@ -70,7 +71,7 @@ MODEL_DATA = re.compile(r"models/(.*/)?(config\.pbtxt|recipe\.yaml|golden\.json)
 TOLERANCES = ("max_absolute_difference", "max_relative_difference")
 
 
-def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Finding]:
+def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Remark]:
     """Yield every changed field of a model's data; `model_exists`: after the change.
 
     Raise `Unreadable`.
@@ -86,7 +87,7 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
     if name == "golden.json":
         if file.after is None and model_exists:
             text = "deleted: the model's outputs are no longer compared after a deployment"
-            yield "weakened_checks", text
+            yield Remark("weakened_checks", text)
         outputs = _pop_outputs(old), _pop_outputs(new)
         outputs_differ = outputs[0] != outputs[1]
         yield from _fewer_values(*outputs)
@@ -101,16 +102,16 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Fi
         rule = _rule(name, difference)
         if difference.key_path[-1:] == ("precision",) and difference.after == "int8":
             text += INT8_RANGES
-        elif rule:
+        elif rule != NOTE:
             text += QUEUE_LIMITS.get(str(difference.key_path[-1]), "")
-        yield rule, text
+        yield Remark(rule, text)
     if file.before and not differences and not outputs_differ:
-        yield "", ONLY_FORMATTED
+        yield Remark(NOTE, ONLY_FORMATTED)
 
 
 def describe_table(
     file: ChangedFile, before: Mapping[str, bytes], after: Mapping[str, bytes]
-) -> Iterator[Finding]:
+) -> Iterator[Remark]:
     """Yield each changed value of a recipe's table, by the name of its row.
 
     `before` and `after` are all files. A value that names the file of another row is a danger, as
@@ -122,7 +123,7 @@ def describe_table(
         return
     old, new = _read_rows(file.before or b""), _read_rows(file.after)
     if file.before is None:
-        yield "", f"new, {len(new)} rows"
+        yield Remark(NOTE, f"new, {len(new)} rows")
         return
     old_owners, owners = (_rows_by_file(rows, folder, side)
                           for rows, side in ((old, before), (new, after)))  # fmt: skip
@@ -134,11 +135,11 @@ def describe_table(
         text = f"row {difference}"
         if others and column not in shared:
             text += f", the file of {named(others)}, so that both models answer alike"
-            yield "changed_weights_source", text
+            yield Remark("changed_weights_source", text)
         else:
-            yield "", text
+            yield Remark(NOTE, text)
     if old == new:
-        yield "", ONLY_FORMATTED
+        yield Remark(NOTE, ONLY_FORMATTED)
 
 
 def _read_rows(content: bytes) -> dict[str, dict[str, str]]:
@@ -182,24 +183,40 @@ def _with_seconds(difference: ValueDifference) -> str:
     return f"{path}: {format_change(text(difference.before), text(difference.after))}"
 
 
-def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) -> Iterator[Finding]:
+def _selected_code(old: dict[str, Any], new: dict[str, Any], *, is_new: bool) -> Iterator[Remark]:
     """Yield changed settings that select the code or the libraries that Triton runs."""
     for difference in value_differences(old, new):
         field, *_ = difference.key_path
         texts = f"{difference.key_path} {difference.before} {difference.after}"
         if field in CODE_FIELDS and not (is_new and field in FIELDS_OF_NEW_MODELS):
-            yield "selected_code", f"Triton runs other code: {difference}"
+            text = "Triton runs other code"
         elif "parameters" not in difference.key_path:
             continue
         elif model_config.ENVIRONMENT in texts:
-            yield "selected_code", f"Triton runs the programs of this archive: {difference}"
+            text = "Triton runs the programs of this archive"
         elif CODE_PARAMETER.search(texts):
-            yield "selected_code", f"a parameter can select a library or a file: {difference}"
+            text = "a parameter can select a library or a file"
+        else:
+            continue
+        yield Remark("selected_code", f"{text}: {difference}")
 
 
-def lengths_above_engines(folder: str, files: Mapping[str, bytes]) -> set[Finding]:
-    """Return the file and the text of each maximum length above that of the engines of a model."""
-    findings = set[Finding]()
+def lengths_above_engines(
+    changed: Iterable[ChangedFile], base: Mapping[str, bytes], head: Mapping[str, bytes]
+) -> Iterator[tuple[str, Remark]]:
+    """Yield file and danger of each maximum length that is newly above that of a model's engines.
+
+    `changed` are the changed files.
+    """
+    for folder in sorted({"/".join(file.path.split("/")[:2]) for file in changed}):
+        before, after = (_lengths_above_engines(folder, side) for side in (base, head))
+        for path, text in sorted(after - before):
+            yield path, Remark("broken_clients", text)
+
+
+def _lengths_above_engines(folder: str, files: Mapping[str, bytes]) -> set[tuple[str, str]]:
+    """Return file and text of each maximum length of the model in a folder."""
+    lengths = set[tuple[str, str]]()
     try:
         recipe = read_yaml(files.get(f"{folder}/recipe.yaml", b"{}"))
         shapes = [*_engine_shapes(recipe)]
@@ -211,10 +228,10 @@ def lengths_above_engines(folder: str, files: Mapping[str, bytes]) -> set[Findin
                 }
                 for name, value, longest in engines.lengths_above_engines(shapes, parameters):
                     text = f"{name} is {value}, and the engine takes lengths up to {longest}"
-                    findings.add((path, f"{text}, so that calls with longer inputs fail"))
+                    lengths.add((path, f"{text}, so that calls with longer inputs fail"))
     except (Unreadable, RecursionError):
         pass  # which is a danger of the file
-    return findings
+    return lengths
 
 
 def _engine_shapes(value: Any) -> Iterator[tuple[list[int], list[int]]]:
@@ -230,19 +247,19 @@ def _engine_shapes(value: Any) -> Iterator[tuple[list[int], list[int]]]:
                 yield from _engine_shapes(child)
 
 
-def _new_or_deleted(name: str, file: ChangedFile, new: Any) -> Iterator[Finding]:
+def _new_or_deleted(name: str, file: ChangedFile, new: Any) -> Iterator[Remark]:
     weights = new.get("weights") if isinstance(new, dict) else None
     if file.before is not None:
-        yield "", "deleted"
+        yield Remark(NOTE, "deleted")
     elif name == "recipe.yaml" and isinstance(weights, dict):
         origin = (weights.get(key) for key in (*SOURCE_FIELDS, "revision"))
-        yield "", f"new, weights: {' '.join(str(value) for value in origin if value)}"
+        yield Remark(NOTE, f"new, weights: {' '.join(str(value) for value in origin if value)}")
     else:
-        yield "", "new"
+        yield Remark(NOTE, "new")
 
 
 def _rule(name: str, difference: ValueDifference) -> str:
-    """Return the rule of a changed field, empty if it is not a danger."""
+    """Return the rule of a changed field, or `NOTE`."""
     before, after = difference.before, difference.after
     key, is_weights = difference.key_path[-1:], difference.key_path[:1] == ("weights",)
     if name == "config.pbtxt":
@@ -250,13 +267,13 @@ def _rule(name: str, difference: ValueDifference) -> str:
     if key and key[0] in TOLERANCES:
         numbers = _is_number(before) and _is_number(after)
         is_tighter = before is None or (numbers and after <= before)  # false for NaN
-        return "" if is_tighter else "larger_tolerances"
+        return NOTE if is_tighter else "larger_tolerances"
     if is_weights and (len(difference.key_path) == 1 or key[0] in SOURCE_FIELDS):
         names = {str(value).partition("==")[0] for value in (before, after)}
         is_newer = key == ("package",) and len(names) == 1
-        return "" if is_newer else "changed_weights_source"
+        return NOTE if is_newer else "changed_weights_source"
     is_hash = is_weights and "files" in difference.key_path
-    return "lost_pins" if is_hash and before is not None else ""
+    return "lost_pins" if is_hash and before is not None else NOTE
 
 
 def _is_number(value: Any) -> bool:
@@ -276,7 +293,7 @@ def _rule_of_config(difference: ValueDifference) -> str:
         or (keys[-1] == "kind" and (before, after) == ("KIND_GPU", "KIND_CPU"))
         or (keys[-1] == QUEUE_DELAY and LONG_QUEUE_DELAY <= int(after or 0) > int(before or 0))
     )
-    return "slow_responses" if is_slower else ""
+    return "slow_responses" if is_slower else NOTE
 
 
 def _is_numeric(value: Any) -> bool:
@@ -293,14 +310,15 @@ def _pop_outputs(golden: Any) -> dict[str, Any]:
     return outputs
 
 
-def _fewer_values(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Finding]:
+def _fewer_values(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Remark]:
     """Yield changed outputs; fewer values in total are a danger, as outputs may be renamed."""
     counts = [sum(len(output["data"]) for output in side.values()) for side in (old, new)]
     if counts[1] < counts[0] and new:
-        yield "weakened_checks", f"fewer expected values are compared: {counts[0]} -> {counts[1]}"
+        text = f"fewer expected values are compared: {counts[0]} -> {counts[1]}"
+        yield Remark("weakened_checks", text)
     for name in sorted(old.keys() | new.keys()):
         if old.get(name) != new.get(name) and old and new:
-            yield "", f"the expected values of the output {name} change"
+            yield Remark(NOTE, f"the expected values of the output {name} change")
 
 
 def read_config(content: bytes) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from review.files.changed_code import ChangedFile
-from review.files.readers import Finding, read_json, read_text
+from review.files.readers import read_json, read_text
+from review.remark import NOTE, Remark
 from review.values import Unreadable, format_value
 
 REQUIREMENTS = re.compile(r"(.*/)?[^/]*requirements[^/]*\.txt|(.*/)?requirements/[^/]+\.txt")
@@ -34,7 +35,7 @@ class _Pin(NamedTuple):
         return bool(re.fullmatch(r"={2,3}[^*,]+", self.version))
 
 
-def describe_packages(file: ChangedFile, files: Mapping[str, bytes]) -> Iterator[Finding]:
+def describe_packages(file: ChangedFile, files: Mapping[str, bytes]) -> Iterator[Remark]:
     """Yield the changed packages of a lock file, nothing for another file. Raise `Unreadable`.
 
     `files` are those after the change: other locks may have other hashes of a version.
@@ -45,7 +46,7 @@ def describe_packages(file: ChangedFile, files: Mapping[str, bytes]) -> Iterator
         yield from _npm_changes(file)
 
 
-def _requirements_changes(file: ChangedFile, files: Mapping[str, bytes]) -> Iterator[Finding]:
+def _requirements_changes(file: ChangedFile, files: Mapping[str, bytes]) -> Iterator[Remark]:
     """Yield new packages, removed pins and hashes, changed origins, and changed versions.
 
     If a file has a hash, pip requires hashes for all packages, and versions with `==` (pip's
@@ -54,31 +55,33 @@ def _requirements_changes(file: ChangedFile, files: Mapping[str, bytes]) -> Iter
     old, old_options = _read_requirements(file.before)
     new, new_options = _read_requirements(file.after)
     for option in sorted(new_options - old_options):
-        yield "" if PROTECTING_OPTION.fullmatch(option) else LOST_PINS, f"option {option}: new"
+        rule = NOTE if PROTECTING_OPTION.fullmatch(option) else LOST_PINS
+        yield Remark(rule, f"option {option}: new")
     for option in sorted(old_options - new_options):
-        yield LOST_PINS if PROTECTING_OPTION.fullmatch(option) else "", f"option {option}: removed"
+        rule = LOST_PINS if PROTECTING_OPTION.fullmatch(option) else NOTE
+        yield Remark(rule, f"option {option}: removed")
     has_hashes = not old or any(pin.hashes for pin in old.values())
     for name in sorted(old.keys() | new.keys()):
         before, after = old.get(name), new.get(name)
         if after is None:
-            yield "", f"{name}: removed"
+            yield Remark(NOTE, f"{name}: removed")
         elif before != after:
             if before and before.version == after.version and after.hashes - before.hashes:
                 others = [*_other_hashes(name, after.version, file.path, files)]
-                yield LOST_PINS, _hash_change(name, before, after, others)
+                yield Remark(LOST_PINS, _hash_change(name, before, after, others))
             else:
                 yield from _pin_change(name, before, after, has_hashes=has_hashes)
 
 
-def _pin_change(name: str, old: _Pin | None, new: _Pin, *, has_hashes: bool) -> Iterator[Finding]:
+def _pin_change(name: str, old: _Pin | None, new: _Pin, *, has_hashes: bool) -> Iterator[Remark]:
     """Yield a new or changed pin; `has_hashes` tells whether the file had hashes before."""
     text = f"{name}: {old.version if old else 'none'} -> {new.version or 'any version'}"
     if not new.is_exact and (old is None or old.is_exact or old.version != new.version):
-        yield LOST_PINS, f"{text}: not pinned by =="
+        yield Remark(LOST_PINS, f"{text}: not pinned by ==")
     elif not new.hashes and (old.hashes if old else has_hashes):
-        yield LOST_PINS, f"{text}: without a hash"
+        yield Remark(LOST_PINS, f"{text}: without a hash")
     else:
-        yield "" if old else NEW_PACKAGES, text
+        yield Remark(NOTE if old else NEW_PACKAGES, text)
 
 
 def _other_hashes(
@@ -168,26 +171,26 @@ def _split_requirement(text: str) -> tuple[str, str]:
     return name, requirement.url or str(requirement.specifier)
 
 
-def _npm_changes(file: ChangedFile) -> Iterator[Finding]:
+def _npm_changes(file: ChangedFile) -> Iterator[Remark]:
     """Yield new packages, other contents and locations, scripts, and changed versions."""
     old, new = (_read_npm_lock(side) for side in (file.before, file.after))
     for name in sorted(old.keys() | new.keys()):
         before, after = old.get(name), new.get(name)
         if after is None:
-            yield "", f"{name}: removed"
+            yield Remark(NOTE, f"{name}: removed")
             continue
         versions = [(side or {}).get("version", "none") for side in (before, after)]
         text = f"{name}: {versions[0]} -> {versions[1]}"
         if before is None:
-            yield NEW_PACKAGES if name else "", text
+            yield Remark(NEW_PACKAGES if name else NOTE, text)
         elif versions[0] != versions[1]:
-            yield "", text
+            yield Remark(NOTE, text)
         for key in sorted({*after, *(before or {})} - {"version"}):
             values = [(side or {}).get(key) for side in (before, after)]
             is_content = key == "integrity" and (versions[0] != versions[1] and values[1])
             if values[0] != values[1] and key in _NPM_RISKS and not is_content:
                 change = " -> ".join(map(format_value, values))
-                yield LOST_PINS, f"{name}: {key}: {change}"
+                yield Remark(LOST_PINS, f"{name}: {key}: {change}")
 
 
 _NPM_RISKS = {"bundleDependencies", "hasInstallScript", "inBundle", "integrity", "link", "resolved"}

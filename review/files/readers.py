@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from review.remark import Remark
 from review.values import MAX_DEPTH, Unreadable
 
 MAX_BYTES = 1024 * 1024
@@ -18,19 +19,16 @@ MAX_ALIASES = 8
 
 UNREADABLE = "unreadable_files"
 
-Finding = tuple[str, str]
-"""Rule, empty if the line is not a danger, and text."""
 
-
-def compared(findings: Iterator[Finding], rule: str = UNREADABLE) -> Iterator[Finding]:
-    """Yield findings of a file, and a last one if the rest of it cannot be read.
+def compared(remarks: Iterator[Remark], rule: str = UNREADABLE) -> Iterator[Remark]:
+    """Yield remarks of a file, and a last one if the rest of it cannot be read.
 
     Programs can accept what these readers refuse, so that nothing may be hidden there.
     """
     try:
-        yield from findings
+        yield from remarks
     except (ValueError, RecursionError, csv.Error) as error:  # also `Unreadable`
-        yield rule, f"not compared: {error}"
+        yield Remark(rule, f"not compared: {error}")
 
 
 def read_text(content: bytes) -> str:

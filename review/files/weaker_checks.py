@@ -114,13 +114,27 @@ def weaker_checks(old: Units, new: Units) -> Iterator[CodeWarning]:
     yield from _early_returns(old, new)
 
 
-def refusals(units: Units) -> Counter[tuple[str, ...]]:
-    """Return function, error, statement and condition of the statements that raise an error.
+class Refusal(NamedTuple):
+    """A statement of a file that raises an error, and its nearest condition, empty without one."""
 
-    Without a handler that raises another error, which does not count, the first one is raised.
+    path: str
+    error: str
+    statement: str
+    condition: str
+
+    def __str__(self) -> str:
+        return " if ".join(filter(None, (self.statement, self.condition)))
+
+
+def refusals(units: Units) -> Iterator[tuple[str, Refusal]]:
+    """Yield function and refusal of each statement of PATH:NAME that raises an error.
+
+    A `raise` in an `except` block does not count: without it, the caught error would be raised.
     """
-    guards = _guards(units)
-    return Counter((*guard[:3], guard.condition) for guard in guards if guard.refuses)
+    for guard in _guards(units):
+        if guard.refuses:
+            path = guard.function.rpartition(":")[0]
+            yield guard.function, Refusal(path, guard.kind, guard.statement, guard.condition)
 
 
 def _guards(units: Units) -> Iterator[Guard]:

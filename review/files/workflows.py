@@ -4,13 +4,15 @@ zizmor, which `make lint` runs, and the owners of .github/ judge everything else
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from review.amounts import unsafe_amount
-from review.commands import command_findings
-from review.files.readers import UNREADABLE, Finding, compared, read_yaml
+from review.files.changed_code import ChangedFile
+from review.files.readers import UNREADABLE, compared, read_yaml
+from review.remark import NOTE, Remark
+from review.shell_commands import command_remarks
 from review.values import Unreadable, ValueDifference, as_list, named, value_differences
 
 FOLDER = ".github/workflows/"
@@ -55,29 +57,27 @@ Workflow = dict[Any, Any]
 
 
 def describe_workflows(
-    paths: Sequence[str], base: Mapping[str, bytes], head: Mapping[str, bytes]
-) -> dict[str, list[Finding]]:
-    """Return rule and text of each invariant that changed files break, by workflow.
+    files: Iterable[ChangedFile], base: Mapping[str, bytes], head: Mapping[str, bytes]
+) -> Iterator[tuple[str, Remark]]:
+    """Yield workflow and remark of each change, and of each invariant that changed files break.
 
-    `paths` are the changed files. An invariant of all workflows is of the first changed one.
+    `files` are the changed files. An invariant of another workflow is of the first changed one.
     """
-    changed = [path for path in paths if path.startswith(FOLDER)]
-    findings: dict[str, list[Finding]] = {path: [] for path in changed}
+    changed = [file.path for file in files if file.path.startswith(FOLDER)]
     for path in changed:
         counts = [side.get(path, b"").count(ZIZMOR_IGNORE) for side in (base, head)]
         if counts[1] > counts[0]:
             text = "zizmor, which lints workflows, ignores more findings"
-            findings[path].append(("weakened_checks", text))
+            yield path, Remark("weakened_checks", text)
         sides = base.get(path), head.get(path)
-        findings[path] += compared(chain(_new_rights(*sides), _changed_values(*sides)))
-    if not changed:
-        return findings
-    broken_before = {*compared(broken_invariants(base), "")}
-    for path, text in compared(broken_invariants(head)):
-        if (path, text) not in broken_before:
-            rule = UNREADABLE if path == UNREADABLE else "widened_workflows"
-            findings.get(path, findings[changed[0]]).append((rule, text))
-    return {path: [*dict.fromkeys(rows)] for path, rows in findings.items()}
+        for remark in compared(chain(_new_rights(*sides), _changed_values(*sides))):
+            yield path, remark
+    if changed:
+        known = {*broken_invariants(base)}
+        for path, remark in broken_invariants(head):
+            if remark.rule == UNREADABLE or (path, remark) not in known:
+                place = path if path in changed else changed[0]
+                yield place, remark
 
 
 def _named_jobs(names: Sequence[str]) -> str:
@@ -85,17 +85,17 @@ def _named_jobs(names: Sequence[str]) -> str:
     return f"the job{'s' * (len(names) > 1)} {named(names)} " if any(names) else ""
 
 
-def _new_rights(before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+def _new_rights(before: bytes | None, after: bytes | None) -> Iterator[Remark]:
     """Yield each new right of jobs."""
     old, new = ({*_rights(side or b"{}")} for side in (before, after))
     jobs_by_right: dict[str, list[str]] = {}
     for job, text in sorted(new - old):
         jobs_by_right.setdefault(text, []).append(job)
     for text, jobs in jobs_by_right.items():
-        yield "widened_workflows", f"{_named_jobs(jobs)}{text}"
+        yield Remark("widened_workflows", f"{_named_jobs(jobs)}{text}")
 
 
-def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Remark]:
     """Yield each changed value of a workflow.
 
     It is a danger if a job loses a command or a guard, or an amount that protects falls.
@@ -104,12 +104,12 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
         return
     old, new = _read(before), _read(after)
     texts = ("\n".join(map(_commands, _jobs(side).values())) for side in (old, new))
-    yield from command_findings(*texts)
+    yield from command_remarks(*texts)
     for event in sorted(_events(old) - _events(new)):
-        yield "widened_workflows", f"it no longer runs on {event}"
+        yield Remark("widened_workflows", f"it no longer runs on {event}")
     differences = [*value_differences(_comparable(old), _comparable(new), _is_whole)]
     if not differences:
-        yield "", AS_BEFORE
+        yield Remark(NOTE, AS_BEFORE)
     jobs_by_text: dict[str, list[str]] = {}
     for difference in differences:
         if difference.key_path[2:3] == ("permissions",):
@@ -125,8 +125,9 @@ def _changed_values(before: bytes | None, after: bytes | None) -> Iterator[Findi
             text = f"{subject}, with credentials ({credentials}): {text.rpartition('.with.')[2]}"
         is_lost = is_lost_command or bool(credentials) or _is_lost_guard(difference)
         falling = unsafe_amount(difference.path, difference.before, difference.after)
-        yield falling or ("widened_workflows" if is_lost else "", text)
-    yield from (("", f"{_named_jobs(jobs)}{text}") for text, jobs in jobs_by_text.items())
+        yield falling or Remark("widened_workflows" if is_lost else NOTE, text)
+    for text, jobs in jobs_by_text.items():
+        yield Remark(NOTE, f"{_named_jobs(jobs)}{text}")
 
 
 def _is_whole(path: str) -> bool:
@@ -309,8 +310,8 @@ def _unsafe_step(step: Workflow) -> Iterator[str]:
         yield "ignores the failure of a step (continue-on-error)"
 
 
-def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
-    """Yield workflow and message for each broken invariant of the workflows. Raise `Unreadable`.
+def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, Remark]]:
+    """Yield workflow and danger of each broken invariant of the workflows, up to an unreadable one.
 
     1. A job that can deploy has an environment, whose rules AWS's trust policy requires, and a
        concurrency group.
@@ -325,7 +326,11 @@ def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     for path, content in files.items():
         if not path.startswith(FOLDER) or not path.endswith((".yml", ".yaml")):
             continue
-        workflow = _read(content)
+        try:
+            workflow = _read(content)
+        except Unreadable as error:
+            yield path, Remark(UNREADABLE, f"not compared: {error}")
+            return
         events, jobs = _events(workflow), _jobs(workflow)
         reviews = {name for name, job in jobs.items() if REVIEW in _commands(job)}
         deliveries = {name for name, job in jobs.items() if _DELIVER.search(_commands(job))}
@@ -340,9 +345,10 @@ def broken_invariants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
                 *(_broken_delivery(jobs, name, reviews) if name in deliveries else ()),
                 *(("delivers first, as another job does",) if name in first and several else ()),
             ):
-                yield path, f"the job {name} {text}"
+                yield path, Remark("widened_workflows", f"the job {name} {text}")
     if reviewed_events and "pull_request" not in reviewed_events:
-        yield FOLDER, f"no job reviews pull requests ({REVIEW})"
+        text = f"no job reviews pull requests ({REVIEW})"
+        yield FOLDER, Remark("widened_workflows", text)
 
 
 def _broken_token(workflow: Workflow, events: set[str], job: Workflow) -> Iterator[str]:

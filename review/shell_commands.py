@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from review.remark import Remark
 from review.values import changed_lines
 
 DOWNLOADS = re.compile(
@@ -25,16 +26,17 @@ CHECKS = re.compile(
 """Programs that check this repository, and what its Makefile names so."""
 
 
-def command_findings(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Yield rule and text of downloads that are new, and of options and checks that are lost."""
+def command_remarks(before: str, after: str) -> Iterator[Remark]:
+    """Yield the dangers of downloads that are new, and of options and checks that are lost."""
     before, after = map(_without_comments, (before, after))
     removed, added = changed_lines(before, after)
     for line in added:
         if DOWNLOADS.search(line):
-            yield "build_downloads", f"newly runs: {line}"
+            yield Remark("build_downloads", f"newly runs: {line}")
         for option in BUILDS_OF_PACKAGES.findall(line):
             if option not in before:
-                yield "lost_pins", f"installs, and runs code of the package: {option}: {line}"
+                text = f"installs, and runs code of the package: {option}: {line}"
+                yield Remark("lost_pins", text)
     lost_words: dict[str, list[str]] = {}
     remaining = {*after.split()}
     for line in removed:
@@ -42,9 +44,9 @@ def command_findings(before: str, after: str) -> Iterator[tuple[str, str]]:
             if after.strip() and word not in remaining and PROTECTING_OPTIONS.fullmatch(word):
                 lost_words.setdefault(line, []).append(word)
     for line, words in lost_words.items():
-        yield "lost_pins", f"no longer has {', '.join(dict.fromkeys(words))}: {line}"
+        yield Remark("lost_pins", f"no longer has {', '.join(dict.fromkeys(words))}: {line}")
     if lost_checks := sorted({*CHECKS.findall(before)} - {*CHECKS.findall(after)}):
-        yield "weakened_checks", f"no longer runs {', '.join(lost_checks)}"
+        yield Remark("weakened_checks", f"no longer runs {', '.join(lost_checks)}")
 
 
 def _without_comments(text: str) -> str:
