@@ -8,7 +8,7 @@ from delivery import cdk
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from release.checkout import WITHOUT_VALIDATION
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 
 
 def add_to(commands: Commands) -> None:
@@ -22,6 +22,6 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Show the changes; return the exit code of the CLI."""
     # Raises for an invalid stage or model, without the cdk CLI's "Subprocess exited with error 1".
-    StagePlan.load(options.stage, python=os.environ.get(PYTHON_VARIABLE))
+    PlannedStage.load(options.stage, python=os.environ.get(PYTHON_VARIABLE))
     context = "-c", f"stage={options.stage}"
     return cdk.run_directly("diff", *context, environment=WITHOUT_VALIDATION)

@@ -27,6 +27,7 @@ from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.serving import TritonServer, serve
 from model_build import BuildTarget
 from model_build.build import build
+from model_build.checked_model import CheckedModel, check_model
 from model_build.commands.arguments import Commands, add_model, parse_target
 from model_build.declared_outputs import declared_outputs
 from model_build.digest import VERSION_DIGITS
@@ -36,7 +37,6 @@ from model_build.engines.provider import Engines
 from model_build.export.gate import OutputTensor
 from model_build.export.weights import CACHE
 from model_build.findings import Finding
-from model_build.plan import ModelPlan, plan_model
 from model_build.publishing.folder import save_archive
 from model_build.repository import Model, Repository
 from model_build.source import ModelSource
@@ -79,15 +79,15 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Build, load and invoke the model; return the exit code."""
     model: ModelSource = options.model
-    plan = plan_model(model)
+    checked = check_model(model)
     repository = Repository.read(model.folder)
     parameters = request_parameters.parse(options.parameter)
-    if plan.is_decoupled:
+    if checked.is_decoupled:
         raise CommandError(
-            f"{repository.entry.field_location('model_transaction_policy')}: {plan.name} is "
+            f"{repository.entry.field_location('model_transaction_policy')}: {checked.name} is "
             "decoupled, and try reads one response: serve it with hosting: single-model and "
             "server: { inference_type: generate_stream }, and run tritonsm invoke STAGE ENDPOINT "
-            f"{plan.name} --stream --local"
+            f"{checked.name} --stream --local"
         )
     if repository.stateful and SEQUENCE not in parameters:
         raise CommandError(
@@ -95,16 +95,16 @@ def run(options: argparse.Namespace) -> int:
             "request needs a sequence: add --parameter sequence_id=1 --parameter "
             "sequence_start=true"
         )
-    entry, sample = catalog_entry(plan), read_sample(plan)
+    entry, sample = catalog_entry(checked), read_sample(checked)
     request = to_arrays(entry, inputs.request_inputs(options.input, entry, sample))
     body, content_type = encode(entry, request, parameters=parameters)
     steps = Steps()
     target = options.target
     if not options.server:
         target = local_target()
-    archive = ARCHIVE_CACHE / str(target) / plan.target_model
+    archive = ARCHIVE_CACHE / str(target) / checked.target_model
     if not archive.is_file():
-        with steps.step("build", f"{plan.name} for {target}"):
+        with steps.step("build", f"{checked.name} for {target}"):
             _build(model, archive, target, steps)
     with ExitStack() as stack:
         triton: TritonServer | ExternalTriton
@@ -147,9 +147,9 @@ def _output_findings(
     return declared_outputs(model, outputs, batch=batch)
 
 
-def read_sample(plan: ModelPlan) -> golden.Golden | None:
+def read_sample(model: CheckedModel) -> golden.Golden | None:
     """Return the golden.json of a model, None if there is none. Raise `InvalidGolden`."""
-    return inputs.read_sample(plan.folder.resolve().parent, plan.name)
+    return inputs.read_sample(model.folder.resolve().parent, model.name)
 
 
 def local_engines() -> Engines:
@@ -162,29 +162,29 @@ def local_target() -> BuildTarget:
     return BuildTarget(release=RELEASE).with_python(find_triton().model_python.version)
 
 
-def catalog_entry(plan: ModelPlan) -> CatalogEntry:
+def catalog_entry(model: CheckedModel) -> CatalogEntry:
     """Return the catalog entry that a deploy would write for the model.
 
     Raise `CommandError` if config.pbtxt leaves inputs or outputs to Triton.
     """
-    for kind, declared in (("input", plan.signature.inputs), ("output", plan.signature.outputs)):
+    for kind, declared in (("input", model.signature.inputs), ("output", model.signature.outputs)):
         if not declared:
             raise CommandError(
-                f"{plan.name}: config.pbtxt declares no {kind}, and clients take requests from it: "
-                f"add {kind} [ {{ name data_type dims }} ]"
+                f"{model.name}: config.pbtxt declares no {kind}, and clients take requests from "
+                f"it: add {kind} [ {{ name data_type dims }} ]"
             )
     inputs, outputs = (
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
-        for tensors in (plan.signature.inputs, plan.signature.outputs)
+        for tensors in (model.signature.inputs, model.signature.outputs)
     )
     return CatalogEntry(
-        plan.name,
-        plan.version,
+        model.name,
+        model.version,
         "try",
-        plan.target_model,
+        model.target_model,
         inputs,
         outputs,
-        plan.signature.max_batch_size,
+        model.signature.max_batch_size,
     )
 
 

@@ -36,10 +36,10 @@ from endpoint_client._payload import encode, to_arrays
 from local_sagemaker.serving import ServingError, TritonServer, serve
 from model_build import archive, model_config
 from model_build.build import Build, build
+from model_build.checked_model import check_model
 from model_build.commands.arguments import Commands, add_model
 from model_build.field_locations import field_locations
 from model_build.model_config import KIND, ModelConfig
-from model_build.plan import plan_model
 from model_build.repository import CONFIG, Model, Repository
 from model_build.source import ModelSource
 
@@ -147,17 +147,17 @@ def open_tuner(options: argparse.Namespace) -> Iterator["Tuner"]:
     model: ModelSource = options.model
     if options.callers < 1:
         raise CommandError(f"--callers {options.callers}: write 1 or more")
-    plan, source = plan_model(model), Repository.read(model.folder)
+    checked, source = check_model(model), Repository.read(model.folder)
     tunable = {name: item for name, item in source.models.items() if _is_tunable(item)}
-    if plan.is_decoupled or source.stateful or not tunable:
+    if checked.is_decoupled or source.stateful or not tunable:
         raise CommandError(
-            f"{plan.name}: nothing to tune: decoupled models, sequences, and models with several "
-            "instance groups are not measured"
+            f"{checked.name}: nothing to tune: decoupled models, sequences, and models with "
+            "several instance groups are not measured"
         )
-    entry, sample = catalog_entry(plan), read_sample(plan)
+    entry, sample = catalog_entry(checked), read_sample(checked)
     request = encode(entry, to_arrays(entry, inputs.request_inputs(options.input, entry, sample)))
     steps, target, engines = Steps(), local_target(), local_engines()
-    with build(model, name=plan.name, target=target, progress=steps, engines=engines) as built:
+    with build(model, name=checked.name, target=target, progress=steps, engines=engines) as built:
         yield Tuner(built, tunable, request, options, steps)
 
 

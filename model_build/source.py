@@ -34,8 +34,8 @@ class ModelFolder:
         self.path = path
         self.checked = dict[str, list[Finding]]()
         """The findings of a source, by the `code` of a model (`model_build.checks`)."""
-        self.plans = dict[str, Any]()
-        """The plan of one model of each `code` (`model_build.plan`)."""
+        self.checked_models = dict[str, Any]()
+        """One `CheckedModel` of each `code`."""
         self.secrets: list[Finding] | None = None
         self._models = dict[str | None, ModelSource]()
         self._lines = dict[Path, bytes]()

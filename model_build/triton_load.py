@@ -23,9 +23,9 @@ from typing import Any, Self
 import platform_facts
 from model_build import archive, model_config
 from model_build.build import Build
+from model_build.checked_model import load_obstacle
 from model_build.errors import BuildError
 from model_build.manifest import LoadRecord, Signature
-from model_build.plan import load_obstacle
 from model_build.progress import WARNING, Progress
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource

@@ -9,11 +9,11 @@ from typing import Any
 
 from model_build import (
     BuildError,
+    CheckedModel,
     ModelNotFound,
-    ModelPlan,
     Models,
     RepositoryInvalid,
-    plan_model,
+    check_model,
 )
 from plan.document import Plan, PlannedModel
 from platform_facts.rules import checked_yaml
@@ -25,7 +25,7 @@ SCHEMA = Path(__file__).parents[1] / "stages" / "stage.schema.json"
 
 _ERRORS = (BuildError, ModelNotFound, RepositoryInvalid, checked_yaml.InvalidFile, OSError)
 
-ReadModel = ModelPlan | str
+ReadModel = CheckedModel | str
 """A model, or why its files cannot be read."""
 
 
@@ -38,7 +38,7 @@ def read_models(plan: Plan, models: Path) -> dict[str, ReadModel]:
 
 def _read(models: Models, name: str) -> ReadModel:
     try:
-        return plan_model(models.find(name))
+        return check_model(models.find(name))
     except _ERRORS as error:
         return str(error).splitlines()[0]
 
@@ -47,7 +47,7 @@ def load_obstacle(model: PlannedModel, read: ReadModel | None) -> str:
     """Return why no Triton loads a model before it is published, empty if a build loads it."""
     if any(archive.engines for archive in model.archives.values()):
         return "builds have no GPU for TensorRT engines"
-    return (read.load_obstacle or "") if isinstance(read, ModelPlan) else ""
+    return (read.load_obstacle or "") if isinstance(read, CheckedModel) else ""
 
 
 def unverified_models(plan: Plan, models: dict[str, ReadModel]) -> Iterator[tuple[str, str]]:

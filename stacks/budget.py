@@ -3,7 +3,7 @@
 from aws_cdk import Annotations, Stack
 from aws_cdk import aws_budgets as budgets
 
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 
 SERVICE = "Amazon SageMaker"
 """The service as Cost Explorer and the filters of budgets name it, in public templates."""
@@ -11,20 +11,20 @@ MAX_EMAILS = 10
 """E-mail subscribers of a notification (template reference, AWS::Budgets::Budget)."""
 
 
-def add_budget(scope: Stack, plan: StagePlan) -> None:
+def add_budget(scope: Stack, stage: PlannedStage) -> None:
     """Add a budget that notifies the stage's addresses, or a warning that names what is missing.
 
     It counts SageMaker in the whole account: a filter by a tag, such as one of the stage, has no
     data until the tag is activated as a cost allocation tag, which only the management account can
     do (Billing user guide, activating-tags).
     """
-    stage = plan.config
-    if not stage.production or not stage.cost_budget:
+    config = stage.config
+    if not config.production or not config.cost_budget:
         return
-    usd = stage.max_monthly_usd or plan.price_at_max_scale
+    usd = config.max_monthly_usd or stage.price_at_max_scale
     reasons = {
-        f"CloudFormation has no AWS::Budgets::Budget in {stage.region}": not plan.region.budgets,
-        "notify has no email": not stage.notify.email,
+        f"CloudFormation has no AWS::Budgets::Budget in {config.region}": not stage.region.budgets,
+        "notify has no email": not config.notify.email,
         "an instance type has no known price: write max_monthly_usd": usd is None,
     }
     if missing := [reason for reason, applies in reasons.items() if applies]:
@@ -33,14 +33,14 @@ def add_budget(scope: Stack, plan: StagePlan) -> None:
         return
     subscribers = [
         budgets.CfnBudget.SubscriberProperty(address=address, subscription_type="EMAIL")
-        for address in stage.notify.email[:MAX_EMAILS]
+        for address in config.notify.email[:MAX_EMAILS]
     ]
     budgets.CfnBudget(
         scope,
         "Budget",
         budget=budgets.CfnBudget.BudgetDataProperty(
             budget_limit=budgets.CfnBudget.SpendProperty(amount=round(usd or 0), unit="USD"),
-            budget_name=f"{plan.document.stage}-sagemaker-{stage.region}",
+            budget_name=f"{stage.plan.stage}-sagemaker-{config.region}",
             budget_type="COST",
             cost_filters={"Service": [SERVICE]},
             time_unit="MONTHLY",

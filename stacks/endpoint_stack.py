@@ -20,7 +20,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 import platform_facts
-from model_build import ModelPlan, metrics_warnings
+from model_build import CheckedModel, metrics_warnings
 from model_build.source import ModelFolder
 from plan.document import DIGEST_OUTPUT, ENDPOINT_KEY, EndpointSettings, PlannedEndpoint
 from platform_facts.rules.builds import asset_hash, asset_prefix
@@ -28,8 +28,7 @@ from stacks import settings
 from stacks.existing import Network
 from stacks.model_stack import ModelStack, alarm_topic_name
 from stacks.variants import variants
-from stages import StageConfig
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 from triton_sagemaker import (
     EndpointUpdateChecks,
     ModelCatalog,
@@ -52,36 +51,36 @@ class EndpointStack(Stack):
         scope: Construct,
         construct_id: str,
         *,
-        plan: StagePlan,
+        stage: PlannedStage,
         endpoint: str,
         models: ModelStack,
         network: Network | None,
         captured: s3.IBucket | None = None,
         env: Environment,
     ) -> None:
-        document, stage = plan.document, plan.config
-        synthesizer = DefaultStackSynthesizer(bucket_prefix=asset_prefix(document.stage))
+        plan = stage.plan
+        synthesizer = DefaultStackSynthesizer(bucket_prefix=asset_prefix(plan.stage))
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
-        planned, config = document.endpoints[endpoint], stage.endpoints[endpoint]
+        planned, config = plan.endpoints[endpoint], stage.config.endpoints[endpoint]
         part, self._models = planned.settings, models
         self.add_metadata(ENDPOINT_KEY, part.metadata())
         CfnOutput(self, DIGEST_OUTPUT, value=part.digest)
         for name in planned.models:
             # Each variant has at least one instance.
             max_servers = max(len(part.variants), *_server_counts(part, name))
-            if warning := plan.sources[name].instance_warning(max_instances=max_servers):
+            if warning := stage.models[name].instance_warning(max_instances=max_servers):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
         if part.metrics_namespace:
-            for warning in metrics_warnings(plan.sources[name] for name in planned.models):
+            for warning in metrics_warnings(stage.models[name] for name in planned.models):
                 Annotations.of(self).add_warning_v2("published-metrics", warning)
-        self._add_sources(planned, plan.sources)
+        self._add_sources(planned, stage.models)
         locations = [f"{models.bucket.bucket_name}/{prefix}" for prefix in sorted(part.prefixes)]
         items = planned.build_items()
         builds = models.builder.build_all(self, "Archives", items, keep_failed=part.keeps_models)
         catalog = ModelCatalog(
             self,
             "Catalog",
-            stage=document.stage,
+            stage=plan.stage,
             endpoint=endpoint,
             entries=[model.catalog for model in planned.models.values()],
             archives=locations if part.keeps_models else (),
@@ -89,7 +88,7 @@ class EndpointStack(Stack):
         )
         capture_prefix = endpoint  # in the stage's own bucket
         if models.existing.captured:
-            capture_prefix = f"{document.stage}/{endpoint}"
+            capture_prefix = f"{plan.stage}/{endpoint}"
         types = {name for variant in part.variants.values() for name in variant.instance_types}
         # Types with NVMe storage have no EBS volumes to encrypt.
         has_volumes = not any(platform_facts.instance_type(name).local_nvme for name in types)
@@ -109,7 +108,7 @@ class EndpointStack(Stack):
             vpc_subnets=network.subnets if network else None,
             rollback_error_rate=config.update.rollback_error_rate,
             update=settings.update(config.update),
-            variants=variants(planned, config, document.release, models.bucket),
+            variants=variants(planned, config, plan.release, models.bucket),
         )
         for variant_models in self.endpoint.models.values():
             for model in variant_models.values():
@@ -122,17 +121,17 @@ class EndpointStack(Stack):
                 settings.add_instance_scaling(count, config.scaling)
         for component in self.endpoint.components:
             settings.add_copy_scaling(component, (config.components or {})[component.model].copies)
-        if stage.production:
+        if stage.config.production:
             self.endpoint.monitor(
                 settings.thresholds(config.alarms),
-                topics=self._topics(document.stage, stage),
+                topics=self._topics(stage),
                 client_metrics=CLIENT_NAMESPACE if config.client_metrics else None,
             )
         # Only after the update check, which depends on the builds and the endpoint: a failed
         # dashboard must not keep clients on old archives.
         catalog.publish(writer=models.catalog_writer, after=[self.endpoint.updated])
 
-    def _add_sources(self, planned: PlannedEndpoint, sources: Mapping[str, ModelPlan]) -> None:
+    def _add_sources(self, planned: PlannedEndpoint, sources: Mapping[str, CheckedModel]) -> None:
         """Add the assets with the models' folders; alternatives of one recipe share a folder."""
         assets = defaultdict[str, dict[str, ModelFolder]](dict)
         for name, model in planned.models.items():
@@ -143,14 +142,14 @@ class EndpointStack(Stack):
             asset = sources_asset(group, str(number), folders.values())
             assert asset.s3_object_key == key, (asset.s3_object_key, key)
 
-    def _topics(self, stage_name: str, stage: StageConfig) -> list[sns.ITopic]:
+    def _topics(self, stage: PlannedStage) -> list[sns.ITopic]:
         """Return the SNS topics to notify: the stage's own topic and `notify.topics`.
 
         The stage's topic is imported by name, because an export in use could not be removed.
         """
-        arns = list(stage.notify.topics)
-        if stage.notify.email:
-            arns.append(self.format_arn(service="sns", resource=alarm_topic_name(stage_name)))
+        arns = list(stage.config.notify.topics)
+        if stage.config.notify.email:
+            arns.append(self.format_arn(service="sns", resource=alarm_topic_name(stage.plan.stage)))
         return [
             sns.Topic.from_topic_arn(self, f"Topic{number}", arn) for number, arn in enumerate(arns)
         ]

@@ -13,7 +13,7 @@ import platform_facts
 from platform_facts.rules.builds import asset_prefix
 from stacks.existing import existing_resources
 from stacks.settings import RETENTION
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 from triton_sagemaker import (
     AlarmTopic,
     CatalogWriter,
@@ -57,21 +57,21 @@ class ModelStack(Stack):
         scope: Construct,
         construct_id: str,
         *,
-        plan: StagePlan,
+        stage: PlannedStage,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
-        stage_name, stage = plan.document.stage, plan.config
-        self.existing = existing_resources(self, stage.existing)
+        stage_name, config = stage.plan.stage, stage.config
+        self.existing = existing_resources(self, config.existing)
         self.bucket = ModelBucket(self, "Models", encryption_key=self.existing.key)
-        has_gpus = platform_facts.region(stage.region).codebuild_gpu
-        engines = self._engine_builder(stage.gpu_build_images) if has_gpus else None
+        has_gpus = platform_facts.region(config.region).codebuild_gpu
+        engines = self._engine_builder(config.gpu_build_images) if has_gpus else None
         # The name of the role that copies archives has a suffix of CloudFormation.
         deploy_roles = (
             f"arn:{self.partition}:iam::{self.account}:role/{stage_name}-delivery-Deploy*"
         )
-        promotes = stage.delivery and stage.delivery.promotes_from
-        if stage.delivery:
+        promotes = config.delivery and config.delivery.promotes_from
+        if config.delivery:
             self.bucket.reserve_releases(deploy_roles)
         start, poll = build_functions(stage_name)
         source = self._asset("BuilderSource", ROOT, exclude=BUILDER_IGNORE_PATTERNS)
@@ -117,12 +117,12 @@ class ModelStack(Stack):
                     for model, component in endpoint.settings.components.items()
                 },
                 metrics=endpoint.settings.metrics_namespace is not None,
-                retention=RETENTION[stage.log_retention_days],
+                retention=RETENTION[config.log_retention_days],
             )
-            for name, endpoint in plan.document.endpoints.items()
+            for name, endpoint in stage.plan.endpoints.items()
         }
-        if stage.notify.email:
-            AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
+        if emails := config.notify.email:
+            AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=emails)
 
     def _engine_builder(self, mirrors: Mapping[str, str]) -> EngineBuilder:
         newest = platform_facts.releases()[0]

@@ -17,7 +17,7 @@ from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stages import UnknownStage, at_lines_of_stage, load_stage
 from stages.load import FOLDER
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 
 USER_ERRORS = (UnknownStage, checked_yaml.InvalidFile, BuildError)
 """Errors in user input; the messages contain the fix."""
@@ -33,47 +33,47 @@ def synthesise(
     """
     config = load_stage(stage_name, folder)
     with at_lines_of_stage(stage_name, folder):
-        plan = StagePlan.of(stage_name, config, python=python)
-        add_stacks(app, plan)
+        stage = PlannedStage.of(stage_name, config, python=python)
+        add_stacks(app, stage)
         assembly = app.synth()
-    plan.document.write(Path(assembly.directory))
+    stage.plan.write(Path(assembly.directory))
     return assembly
 
 
-def add_stacks(app: App, plan: StagePlan) -> None:
+def add_stacks(app: App, stage: PlannedStage) -> None:
     """Add the stacks of a stage, with the checks of cdk-nag."""
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
-    name, stage = plan.document.stage, plan.config
-    if qualifier := stage.existing.bootstrap_qualifier:
+    name, config = stage.plan.stage, stage.config
+    if qualifier := config.existing.bootstrap_qualifier:
         app.node.set_context("@aws-cdk/core:bootstrapQualifier", qualifier)
-    if boundary := stage.existing.permissions_boundary:
+    if boundary := config.existing.permissions_boundary:
         app.node.set_context("@aws-cdk/core:permissionsBoundary", {"name": boundary})
-    env = Environment(account=stage.account, region=stage.region)
-    for key, value in stage.tags.items():
+    env = Environment(account=config.account, region=config.region)
+    for key, value in config.tags.items():
         Tags.of(app).add(key, value)
-    models = ModelStack(app, f"{name}-models", plan=plan, env=env)
-    add_budget(models, plan)
+    models = ModelStack(app, f"{name}-models", stage=stage, env=env)
+    add_budget(models, stage)
     existing = models.existing
     catalog = CatalogStack(app, f"{name}-catalog", stage_name=name, key=existing.key, env=env)
     network, captured = existing.network, existing.captured
-    if stage.captures and captured is None:
-        stack = CaptureStack(app, f"{name}-capture", stage=stage, key=existing.key, env=env)
+    if config.captures and captured is None:
+        stack = CaptureStack(app, f"{name}-capture", stage=config, key=existing.key, env=env)
         captured = stack.bucket
-    if stage.private_network:
+    if config.private_network:
         network = NetworkStack(
-            app, f"{name}-network", env=env, zones=stage.zones, models=models.bucket,
+            app, f"{name}-network", env=env, zones=config.zones, models=models.bucket,
             captured=captured,
         ).network  # fmt: skip
-    if stage.delivery:
+    if config.delivery:
         DeliveryStack(
-            app, f"{name}-delivery", stage_name=name, delivery=stage.delivery,
-            existing=stage.existing,
-            components=any(config.components for config in stage.endpoints.values()), env=env,
-            images=[config.image.uri for config in stage.endpoints.values() if config.image],
+            app, f"{name}-delivery", stage_name=name, delivery=config.delivery,
+            existing=config.existing,
+            components=any(endpoint.components for endpoint in config.endpoints.values()), env=env,
+            images=[endpoint.image.uri for endpoint in config.endpoints.values() if endpoint.image],
         )  # fmt: skip
-    for short_name, endpoint in plan.document.endpoints.items():
+    for short_name, endpoint in stage.plan.endpoints.items():
         endpoint_stack = EndpointStack(
-            app, endpoint.settings.stack, plan=plan, endpoint=short_name, models=models,
+            app, endpoint.settings.stack, stage=stage, endpoint=short_name, models=models,
             network=network, captured=captured, env=env,
         )  # fmt: skip
         endpoint_stack.add_stack_dependency(catalog)

@@ -13,10 +13,10 @@ import platform_facts
 from model_build import (
     BuildError,
     BuildTarget,
+    CheckedModel,
     ModelNotFound,
-    ModelPlan,
     Models,
-    plan_model,
+    check_model,
 )
 from plan.document import (
     EndpointSettings,
@@ -54,15 +54,15 @@ MODELS = Path(__file__).parent.parent / "models"
 
 
 @cache
-def planned_model(name: str) -> ModelPlan:
-    """Return the plan of a model; cached, because several endpoints may serve it."""
-    return plan_model(_models().find(name))
+def checked_model(name: str) -> CheckedModel:
+    """Return a model; cached, because several endpoints may serve it."""
+    return check_model(_models().find(name))
 
 
 @cache
-def planned_rows(name: str) -> tuple[ModelPlan, ...]:
-    """Return the plans of the rows of a folder's table, empty if it has none."""
-    return tuple(map(plan_model, _models().rows(name)))
+def checked_rows(name: str) -> tuple[CheckedModel, ...]:
+    """Return the rows of a folder's table, empty if it has none."""
+    return tuple(map(check_model, _models().rows(name)))
 
 
 @cache
@@ -71,23 +71,23 @@ def _models() -> Models:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagePlan:
-    """A stage's file, its plan, and the checked folders of its models by model name."""
+class PlannedStage:
+    """A stage's file, its plan, and its models by name."""
 
     config: StageConfig
-    document: Plan
-    sources: dict[str, ModelPlan]
+    plan: Plan
+    models: dict[str, CheckedModel]
 
     @classmethod
     def load(cls, name: str, *, python: str | None = None) -> Self:
-        """Return the plan of a stage's file. Raise the errors of `load_stage`, and `BuildError`."""
+        """Return the stage of a file. Raise the errors of `load_stage`, and `BuildError`."""
         config = load_stage(name)
         with at_lines_of_stage(name):
             return cls.of(name, config, python=python)
 
     @classmethod
     def of(cls, name: str, config: StageConfig, *, python: str | None = None) -> Self:
-        """Return the plan of a stage.
+        """Return a stage with its plan.
 
         `python` overrides the Python version of the release's image, in which Python models run.
         Raise `checked_yaml.LocatedErrors` with every model that does not exist or cannot be built,
@@ -95,16 +95,16 @@ class StagePlan:
         version.
         """
         problems = list[Violation]()
-        endpoints, sources = dict[str, PlannedEndpoint](), dict[str, ModelPlan]()
+        endpoints, all_models = dict[str, PlannedEndpoint](), dict[str, CheckedModel]()
         checks = dict[tuple[str, ...], str]()
         for short_name, endpoint in config.endpoints.items():
-            models, violations = _planned_models(endpoint)
+            models, violations = _served_models(endpoint)
             if not violations:
                 served = [model for _, model in models]
                 planned = _endpoint(name, config, short_name, served, python)
                 violations = [*_problems(config, endpoint, models, planned, checks)]
                 endpoints[short_name] = planned
-                sources |= {model.name: model for model in served}
+                all_models |= {model.name: model for model in served}
             problems += prefix_violations(("endpoints", short_name), violations)
         if problems:
             raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems)))
@@ -113,7 +113,7 @@ class StagePlan:
             for short_name, endpoint in endpoints.items()
         }
         longer_wake = max(item.settings.longer_wake_seconds for item in endpoints.values())
-        document = Plan(
+        plan = Plan(
             stage=name,
             account=config.account,
             region=config.region,
@@ -124,7 +124,7 @@ class StagePlan:
             endpoints=endpoints,
             time_budget=time_budget(name, updates, longer_wake_seconds=longer_wake),
         )
-        return cls(config=config, document=document, sources=sources)
+        return cls(config=config, plan=plan, models=all_models)
 
     @property
     def region(self) -> platform_facts.Region:
@@ -135,7 +135,7 @@ class StagePlan:
     def price_at_max_scale(self) -> float | None:
         """The monthly price of all instances at the maximum of scaling, None if a type has none."""
         price_of, hourly = platform_facts.prices().of, 0.0
-        for endpoint in self.document.endpoints.values():
+        for endpoint in self.plan.endpoints.values():
             for variant in endpoint.settings.variants.values():
                 prices = [price_of(self.config.region, name) for name in variant.instance_types]
                 known_prices = [price for price in prices if price is not None]
@@ -145,18 +145,20 @@ class StagePlan:
         return platform_facts.HOURS_PER_MONTH * hourly
 
 
-def _planned_models(config: EndpointConfig) -> tuple[list[tuple[int, ModelPlan]], list[Violation]]:
+def _served_models(
+    config: EndpointConfig,
+) -> tuple[list[tuple[int, CheckedModel]], list[Violation]]:
     """Return the models of an endpoint, each with the number of its entry, and problems.
 
     An entry that is the folder of a table stands for all rows.
     """
-    numbers, models = dict[str, int](), list[tuple[int, ModelPlan]]()
+    numbers, models = dict[str, int](), list[tuple[int, CheckedModel]]()
     violations = list[Violation]()
     for number, name in enumerate(config.models):
         keys = ("models", number)
         try:
-            rows = planned_rows(name)
-            entry_models = rows or (planned_model(name),)
+            rows = checked_rows(name)
+            entry_models = rows or (checked_model(name),)
         except ModelNotFound as error:
             violations.append(Violation(keys, str(error)))
             continue
@@ -175,7 +177,7 @@ def _endpoint(
     stage_name: str,
     stage: StageConfig,
     short_name: str,
-    models: Sequence[ModelPlan],
+    models: Sequence[CheckedModel],
     python: str | None,
 ) -> PlannedEndpoint:
     """Return the plan of an endpoint that serves `models`.
@@ -280,7 +282,7 @@ def _max_update_seconds(config: EndpointConfig, settings: EndpointSettings) -> i
 def _problems(
     stage: StageConfig,
     config: EndpointConfig,
-    models: Sequence[tuple[int, ModelPlan]],
+    models: Sequence[tuple[int, CheckedModel]],
     planned: PlannedEndpoint,
     checks: dict[tuple[str, ...], str],
 ) -> Iterator[Violation]:
@@ -316,7 +318,7 @@ def _problems(
 
 
 def _target_error(
-    model: ModelPlan,
+    model: CheckedModel,
     target: str,
     builder: platform_facts.ComputeCapability | None,
     backends: Sequence[str] | None,

@@ -3,10 +3,10 @@
 import argparse
 import sys
 
+from model_build.checked_model import check_model
 from model_build.commands.arguments import Commands, add_command, parse_models_folder
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
-from model_build.plan import plan_model
 from model_build.source import NOT_A_MODEL, all_models, folders_in, is_model
 from platform_facts.rules import checked_yaml
 
@@ -30,16 +30,16 @@ def run(options: argparse.Namespace) -> Outcome:
     models, errors = [], []
     for model in all_models(options.models):
         try:
-            plan = plan_model(model)
+            checked = check_model(model)
         except (BuildError, checked_yaml.InvalidFile) as error:
             errors.append(str(error))
             continue
         models.append(
             {
-                "model": plan.name,
-                "version": plan.version,
+                "model": checked.name,
+                "version": checked.version,
                 "description": model.recipe.description,
-                "signature": plan.signature.model_dump(),
+                "signature": checked.signature.model_dump(),
             }
         )
     lines = [f"{model['model']:20} {model['version']}  {model['description']}" for model in models]

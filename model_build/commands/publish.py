@@ -8,6 +8,7 @@ from itertools import chain
 import boto3
 
 from model_build.build import build
+from model_build.checked_model import CheckedModel, check_model
 from model_build.checks import check_target
 from model_build.checks.backends import AWS_BACKENDS
 from model_build.commands.arguments import (
@@ -26,7 +27,6 @@ from model_build.commands.stage_events import (
     served_prefixes,
 )
 from model_build.errors import BuildError
-from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer, Progress, ProgressBar
 from model_build.publishing.bucket import publish
 from model_build.publishing.engines import stage_engines
@@ -69,33 +69,34 @@ def run(options: argparse.Namespace) -> Outcome:
     If a delivery has built an archive below every prefix, that archive becomes current. A model
     that fails does not stop the others. A second run does not repeat the work of the first.
     """
-    plans = [plan_model(model) for model in dict.fromkeys(chain.from_iterable(options.models))]
-    for plan in plans:
-        for problem in check_decoupled_model(plan.name, plan.is_decoupled, inference_type=None):
+    sources = dict.fromkeys(chain.from_iterable(options.models))
+    models = [check_model(source) for source in sources]
+    for model in models:
+        for problem in check_decoupled_model(model.name, model.is_decoupled, inference_type=None):
             raise BuildError(problem.message)
     publisher = _Publisher(options)
     with ExitStack() as stack:
         stack.callback(publisher.record)
         load = stack.enter_context(loader(options.no_load))
-        load = load_drawn(load, [plan.source for plan in plans])
-        bar = stack.enter_context(ProgressBar(len(plans))) if len(plans) > 1 else None
-        for start in range(0, len(plans), BATCH):
-            publisher.publish(plans[start : start + BATCH], load, bar)
+        load = load_drawn(load, [model.source for model in models])
+        bar = stack.enter_context(ProgressBar(len(models))) if len(models) > 1 else None
+        for start in range(0, len(models), BATCH):
+            publisher.publish(models[start : start + BATCH], load, bar)
     published, errors = publisher.published, list(publisher.errors.values())
-    if len(plans) > 1:
-        unchanged = len(plans) - len(published) - len(errors)
+    if len(models) > 1:
+        unchanged = len(models) - len(published) - len(errors)
         text = f"{len(published)} models are now current, {unchanged} were current already"
     elif errors:
         raise BuildError(errors[0])
     else:
         state = "is now {}" if published else "{} was current already"
-        text = f"{plans[0].name} {state.format(plans[0].version)}"
-    models = [
-        {"model": plan.name, "version": plan.version, "published": plan.name in published}
-        for plan in plans
-        if plan.name not in publisher.errors
+        text = f"{models[0].name} {state.format(models[0].version)}"
+    states = [
+        {"model": model.name, "version": model.version, "published": model.name in published}
+        for model in models
+        if model.name not in publisher.errors
     ]
-    return Outcome(text=text, data=models, errors=errors)
+    return Outcome(text=text, data=states, errors=errors)
 
 
 class _Publisher:
@@ -118,22 +119,22 @@ class _Publisher:
         """The version of each model that the run has made current."""
         self.errors = dict[str, str]()
 
-    def publish(self, plans: Sequence[ModelPlan], load: Load, bar: ProgressBar | None) -> None:
+    def publish(self, models: Sequence[CheckedModel], load: Load, bar: ProgressBar | None) -> None:
         """Upload the archives of some models, then change their catalog entries."""
-        revisions = self._catalog.revisions(plan.name for plan in plans)
+        revisions = self._catalog.revisions(model.name for model in models)
         entries = dict[str, Entry]()
-        for plan in plans:
-            progress: Progress = bar.of(plan.name) if bar else Printer(plan.name)
-            current = revisions.get(plan.name)
+        for model in models:
+            progress: Progress = bar.of(model.name) if bar else Printer(model.name)
+            current = revisions.get(model.name)
             try:
-                entry = self._upload(plan, current.entry if current else {}, load, progress)
+                entry = self._upload(model, current.entry if current else {}, load, progress)
             except Exception as error:
                 if (message := error_message(error)) is None:
                     raise
-                self.errors[plan.name] = f"{plan.name}: {message}" if bar else message
+                self.errors[model.name] = f"{model.name}: {message}" if bar else message
             else:
                 if current is None or entry != current.entry:
-                    entries[plan.name] = entry
+                    entries[model.name] = entry
             if bar:
                 bar.advance()
         if entries:
@@ -150,10 +151,10 @@ class _Publisher:
             bucket = self._prefixes[0].bucket
             record_event(self._options, "publish", self.published, bucket)
 
-    def _upload(self, plan: ModelPlan, current: Entry, load: Load, progress: Progress) -> Entry:
+    def _upload(self, model: CheckedModel, current: Entry, load: Load, progress: Progress) -> Entry:
         """Build the archives that are missing, and return the catalog entry."""
-        archive = plan.target_model
-        entry = plan.catalog_entry(endpoint=self._endpoint_name, target_model=archive).fields()
+        archive = model.target_model
+        entry = model.catalog_entry(endpoint=self._endpoint_name, target_model=archive).fields()
         if current == entry or all(
             self._buckets[prefix.bucket].is_complete(prefix.prefix + archive)
             for prefix in self._prefixes
@@ -165,10 +166,10 @@ class _Publisher:
             if bucket.is_complete(key):
                 continue
             if not prefix.own_image:
-                check_target(plan.source, prefix.target, AWS_BACKENDS)
+                check_target(model.source, prefix.target, AWS_BACKENDS)
             with build(
-                plan.source,
-                name=plan.name,
+                model.source,
+                name=model.name,
                 target=prefix.target,
                 progress=progress,
                 engines=self._engines[prefix.bucket],

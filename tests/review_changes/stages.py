@@ -14,7 +14,7 @@ from release.templates import Template, templates
 from review.dangers.resources import resource_paths
 from stacks import add_stacks
 from stages import StageConfig, load_stage
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 from tests.synth.every_stage import EVERY_STAGE, every_stage
 
 ROOT = Path(__file__).parents[2]
@@ -38,10 +38,10 @@ def synthesised(name: str) -> SynthesisedStage:
     quiet = {"aws:cdk:disable-creation-stack-traces": True}
     with TemporaryDirectory(prefix="review-changes-") as folder:
         app = App(context={**context, **CLI_CONTEXT, **quiet}, outdir=folder, stack_traces=False)
-        plan = StagePlan.of(name, stage)
-        add_stacks(app, plan)
+        planned = PlannedStage.of(name, stage)
+        add_stacks(app, planned)
         app.synth()
-        return SynthesisedStage(name, plan.document, templates(Path(folder)))
+        return SynthesisedStage(name, planned.plan, templates(Path(folder)))
 
 
 def _stage(name: str) -> StageConfig:

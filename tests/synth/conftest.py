@@ -13,7 +13,7 @@ from aws_cdk.cx_api import CloudAssembly
 
 from stacks import add_stacks, stage_stacks, synthesise
 from stages import StageConfig, load_stage, stage_names
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 from tests.synth.endpoints import SampleStack
 from tests.synth.every_stage import EVERY_STAGE, every_stage
 
@@ -29,7 +29,7 @@ FOLDER = TemporaryDirectory(prefix="synth-")
 
 def add_stage(app: App, name: str, config: StageConfig | None = None) -> None:
     """Add the stacks of a stage; without `config`, of the shipped stage `name`."""
-    add_stacks(app, StagePlan.of(name, config or load_stage(name)))
+    add_stacks(app, PlannedStage.of(name, config or load_stage(name)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

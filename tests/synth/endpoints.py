@@ -10,7 +10,7 @@ from aws_cdk.assertions import Template
 from platform_facts import instance_type, release
 from stacks.model_stack import ModelStack
 from stages import StageConfig
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 from triton_sagemaker import (
     ModelBucket,
     MultiModelHosting,
@@ -33,7 +33,7 @@ def trial_stage(*, region: str = "us-east-1", **endpoint: Any) -> StageConfig:
 def model_stack(app: App, stage: StageConfig) -> ModelStack:
     """Return the models stack of a trial stage."""
     env = Environment(region=stage.region)
-    return ModelStack(app, "trial-models", plan=StagePlan.of("trial", stage), env=env)
+    return ModelStack(app, "trial-models", stage=PlannedStage.of("trial", stage), env=env)
 
 
 def properties_of(

@@ -9,7 +9,7 @@ from aws_cdk.assertions import Annotations, Match, Template
 from platform_facts import HOURS_PER_MONTH
 from stacks.budget import add_budget
 from stages import StageConfig
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 from tests.synth.endpoints import model_stack
 
 KIND = "AWS::Budgets::Budget"
@@ -39,7 +39,7 @@ def stage(**settings: Any) -> StageConfig:
 def with_budget(**settings: Any) -> Any:
     config = stage(**settings)
     stack = model_stack(App(), config)
-    add_budget(stack, StagePlan.of("trial", config))
+    add_budget(stack, PlannedStage.of("trial", config))
     return stack
 
 

@@ -14,7 +14,7 @@ from model_build.recipe import Recipe
 from platform_facts.rules import checked_yaml
 from review.acknowledged import Acknowledgements
 from stages.load import load_stage
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
 from tests.processes import run_program
@@ -61,7 +61,7 @@ def test_yaml_block_is_valid_as_what_its_keys_say(page: str, block: str, tmp_pat
     # `churn` is the reader's own model, which start.md makes.
     text = yaml.safe_dump(stage).replace("churn", "minilm")
     (tmp_path / "docs.yaml").write_text(text)
-    StagePlan.of("docs", load_stage("docs", tmp_path))
+    PlannedStage.of("docs", load_stage("docs", tmp_path))
 
 
 @pytest.mark.parametrize(("page", "block"), _blocks("python"))

@@ -12,7 +12,7 @@ from aws_cdk.assertions import Match, Template
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stages import StageConfig
-from stages.plan import StagePlan, planned_model
+from stages.plan import PlannedStage, checked_model
 from stages.schema.server import ServerConfig
 from tests.synth.conftest import templates_of
 from tests.synth.endpoints import properties_of
@@ -47,13 +47,13 @@ def text_endpoint(
         }
     )
     app, env = App(), Environment(region="us-east-1")
-    plan = StagePlan.of("dev", stage)
+    planned = PlannedStage.of("dev", stage)
     stack = EndpointStack(
         app,
         "dev-text",
-        plan=plan,
+        stage=planned,
         endpoint="text",
-        models=ModelStack(app, "dev-models", plan=plan, env=env),
+        models=ModelStack(app, "dev-models", stage=planned, env=env),
         network=None,
         env=env,
     )
@@ -73,8 +73,8 @@ def text_endpoint(
 def test_warnings_of_models(
     settings: dict[str, Any], expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = replace(planned_model("minilm"), is_stateful=True, custom_metrics=("tokenizer",))
-    monkeypatch.setattr("stages.plan.planned_model", lambda _: model)
+    model = replace(checked_model("minilm"), is_stateful=True, custom_metrics=("tokenizer",))
+    monkeypatch.setattr("stages.plan.checked_model", lambda _: model)
     warnings: list[str] = []
     monkeypatch.setattr(Annotations, "add_warning_v2", lambda _, *added: warnings.append(added[0]))
     text_endpoint(instance_type="ml.m5.xlarge", **settings)

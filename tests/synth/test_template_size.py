@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from aws_cdk import App
 
-from model_build import ModelPlan
+from model_build import CheckedModel
 from stacks import synthesise
 from stages import plan
 from tests.synth.conftest import CONTEXT
@@ -17,9 +17,9 @@ from tests.synth.conftest import CONTEXT
 def test_template_does_not_depend_on_the_number_of_models(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    minilm = plan.planned_model("minilm")
+    minilm = plan.checked_model("minilm")
 
-    def renamed(name: str) -> ModelPlan:
+    def renamed(name: str) -> CheckedModel:
         digest = hashlib.sha256(name.encode()).hexdigest()
         return dataclasses.replace(minilm, name=name, digest=digest)
 
@@ -33,7 +33,7 @@ def test_template_does_not_depend_on_the_number_of_models(
         assembly = synthesise(app, "many", folder=tmp_path)
         return Path(assembly.get_stack_by_name("many-text").template_full_path).read_bytes()
 
-    monkeypatch.setattr(plan, "planned_model", renamed)
+    monkeypatch.setattr(plan, "checked_model", renamed)
     one, many = template(1), template(2000)
     assert len(one) == len(many)
     assert len(json.loads(one)["Resources"]) <= 60

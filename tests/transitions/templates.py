@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.tests.support.tiny_models import times, write_python
-from model_build import ModelPlan, find_model, plan_model
+from model_build import CheckedModel, check_model, find_model
 from plan.document import TimeBudget
 from stacks.capture_stack import CaptureStack
 from stacks.endpoint_stack import EndpointStack
@@ -42,7 +42,7 @@ class Templates:
 
     def __init__(self, folder: Path) -> None:
         self._folder, self.app = folder, folder / "cdk.out"
-        self._plans: dict[tuple[str, int], ModelPlan] = {}
+        self._models: dict[tuple[str, int], CheckedModel] = {}
 
     def without_imports(self, states: Sequence[State]) -> list[Template | str]:
         """Return the template of each state with resolved imports, or the error of the state."""
@@ -50,8 +50,8 @@ class Templates:
         env = Environment(account=ACCOUNT, region=REGION)
         # Endpoint stacks use only the name of the model stack, so the first state is enough.
         any_stage = StageConfig.model_validate(stage_content(states[0]))
-        any_plan = self._stage_plan(states[0], any_stage)
-        models = ModelStack(app, f"{STAGE}-models", plan=any_plan, env=env)
+        planned = self._planned_stage(states[0], any_stage)
+        models = ModelStack(app, f"{STAGE}-models", stage=planned, env=env)
         network = NetworkStack(app, f"{STAGE}-network", env=env, models=models.bucket).network
         content_with_capture = merge(
             stage_content(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}}
@@ -66,7 +66,7 @@ class Templates:
                 stack = EndpointStack(
                     app,
                     f"stack-{number}",
-                    plan=self._stage_plan(state, stage),
+                    stage=self._planned_stage(state, stage),
                     endpoint=ENDPOINT,
                     models=models,
                     network=network if stage.private_network else None,
@@ -85,22 +85,22 @@ class Templates:
             for result in results
         ]
 
-    def _stage_plan(self, state: State, stage: StageConfig) -> plan.StagePlan:
+    def _planned_stage(self, state: State, stage: StageConfig) -> plan.PlannedStage:
         # Updates that take longer than a delivery are judged too.
         budget = TimeBudget(rows={}, build_minutes=0)
         with patch.multiple(
             plan,
-            planned_model=lambda name: self._plan(name, state["models"][name]),
+            checked_model=lambda name: self._model(name, state["models"][name]),
             time_budget=lambda *_, **__: budget,
         ):
-            return plan.StagePlan.of(STAGE, stage)
+            return plan.PlannedStage.of(STAGE, stage)
 
-    def _plan(self, name: str, version: int) -> ModelPlan:
-        if (name, version) not in self._plans:
+    def _model(self, name: str, version: int) -> CheckedModel:
+        if (name, version) not in self._models:
             folder = self._folder / str(version)
             write_python(folder / name, times(version))
-            self._plans[name, version] = plan_model(find_model(folder, name))
-        return self._plans[name, version]
+            self._models[name, version] = check_model(find_model(folder, name))
+        return self._models[name, version]
 
 
 def _resources(template: Template) -> Template:

@@ -110,11 +110,11 @@ def add_endpoints(app: "App", count: str) -> None:
     """Add the stacks of prod, with `count` copies of the endpoint `text` as its endpoints."""
     from stacks import add_stacks
     from stages import load_stage
-    from stages.plan import StagePlan
+    from stages.plan import PlannedStage
 
     stage = load_stage("prod")
     endpoints = {f"text-{number:03}": stage.endpoints["text"] for number in range(int(count))}
-    add_stacks(app, StagePlan.of("prod", stage.model_copy(update={"endpoints": endpoints})))
+    add_stacks(app, PlannedStage.of("prod", stage.model_copy(update={"endpoints": endpoints})))
 
 
 def add_fleet(app: "App", folder: str) -> None:
@@ -123,7 +123,7 @@ def add_fleet(app: "App", folder: str) -> None:
     from stages import load_stage, plan
 
     plan.MODELS = Path(folder, "models")
-    add_stacks(app, plan.StagePlan.of("fleet", load_stage("fleet", Path(folder, "stages"))))
+    add_stacks(app, plan.PlannedStage.of("fleet", load_stage("fleet", Path(folder, "stages"))))
 
 
 def add_raw(app: "App", folder: str) -> None:

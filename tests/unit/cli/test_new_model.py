@@ -16,7 +16,7 @@ from cli import new_model
 from cli.__main__ import main
 from cli.errors import CommandError
 from model_build import checks
-from model_build.plan import plan_model
+from model_build.checked_model import check_model
 from model_build.source import ModelFolder
 from plan import golden
 from tests.unit.test_repository import ROOT
@@ -36,7 +36,7 @@ def test_new_model_has_no_lint_findings_and_a_sample(kind: str, models: Path) ->
     assert not [path for path in files if new_model.PLACEHOLDER in f"{path}{path.read_text()}"]
     sources = list(ModelFolder(folder).models())
     assert [finding for source in sources for finding in checks.lint(source)] == []
-    plan = plan_model(ModelFolder(folder).model())
+    plan = check_model(ModelFolder(folder).model())
     assert plan.entry == "my-own"
     sample = golden.Golden.read(folder / golden.FILE)
     assert [tensor.name for tensor in plan.signature.inputs] == [*sample.inputs]
@@ -149,7 +149,7 @@ def test_config_and_request_are_written_from_a_model_file(
     assert _run(monkeypatch, models, "model", "churn", f"--from={path}", *options) == 0
     source = ModelFolder(models / "churn").model()
     assert checks.lint(source) == []
-    signature = plan_model(source).signature
+    signature = check_model(source).signature
     assert {tensor.name: tensor.shape for tensor in signature.inputs} == inputs
     assert {tensor.name: tensor.shape for tensor in signature.outputs} == outputs
     assert signature.max_batch_size == max_batch_size

@@ -12,8 +12,8 @@ from model_build import (
     BuildTarget,
     ModelNotFound,
     RepositoryInvalid,
+    check_model,
     checks,
-    plan_model,
 )
 from model_build.build import build
 from model_build.publishing import sources
@@ -64,7 +64,7 @@ def test_rows_are_the_models_of_the_folder(fleet: Path) -> None:
     with pytest.raises(ModelNotFound, match=r"did you mean fleet-acme\?"):
         models.find("fleet-acne")
     with pytest.raises(InvalidFile, match=r"recipe.yaml:2: for_each: .* such as fleet-acme$"):
-        plan_model(models.find("fleet"))
+        check_model(models.find("fleet"))
 
 
 def test_model_of_an_invalid_table_is_an_error_of_the_table(fleet: Path) -> None:
@@ -130,7 +130,7 @@ def test_invalid_table_is_an_error_at_its_line(
     else:
         (fleet / file).write_text(text)
     with pytest.raises((InvalidFile, RepositoryInvalid)) as error:
-        list(map(plan_model, ModelFolder(Path("fleet")).models()))
+        list(map(check_model, ModelFolder(Path("fleet")).models()))
     assert str(error.value).startswith(f"fleet/{message}")
 
 
@@ -153,7 +153,7 @@ def test_each_distinct_code_is_checked_once(fleet: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(checks, "rules_for_source", rules)
     for model in ModelFolder(fleet).models():
         with pytest.raises(RepositoryInvalid, match="makes a file for the onnxruntime backend"):
-            plan_model(model)
+            check_model(model)
     assert rules.call_count == 2
 
 

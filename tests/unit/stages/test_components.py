@@ -7,7 +7,7 @@ import pytest
 from plan.document import Limits, Plan, PlannedComponent, PlannedEndpoint
 from platform_facts.rules import checked_yaml
 from stages import load_stage
-from stages.plan import StagePlan
+from stages.plan import PlannedStage
 from tests.unit.stages.conftest import load, problems
 
 STAGE = """\
@@ -35,7 +35,7 @@ endpoints:
 
 @pytest.fixture
 def plan() -> Plan:
-    return StagePlan.of("dev", load(STAGE)).document
+    return PlannedStage.of("dev", load(STAGE)).plan
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_update_duration_counts_batches_of_max_copies(plan: Plan) -> None:
 def test_longer_timeouts_are_in_the_time_budget() -> None:
     """Of each batch of an update, and of copies that the verification wakes."""
     timeouts = "download_timeout_minutes: 12\n    startup_timeout_minutes: 15\n    instances:"
-    plan = StagePlan.of("dev", load(STAGE.replace("instances:", timeouts, 1))).document
+    plan = PlannedStage.of("dev", load(STAGE.replace("instances:", timeouts, 1))).plan
     assert plan.time_budget.rows["update of its endpoint"] == 20 + 3 * 27
     assert plan.time_budget.rows["verification of endpoints and models"] == 37 + 27 - 20
 

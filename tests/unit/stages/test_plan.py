@@ -1,4 +1,4 @@
-"""StagePlan: archives, catalog entries and time budget of a stage."""
+"""PlannedStage: archives, catalog entries and time budget of a stage."""
 
 import sys
 from dataclasses import replace
@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from model_build import BuildError, plan_model
+from model_build import BuildError, check_model
 from model_build.manifest import Signature
 from model_build.source import ModelFolder
 from plan.document import PlannedEndpoint, PlannedModel
 from platform_facts.rules.checked_yaml import LocatedErrors
 from stages import StageConfig
-from stages.plan import StagePlan, planned_model
+from stages.plan import PlannedStage, checked_model
 from tests.processes import run_program
 
 ROOT = Path(__file__).parents[3]
@@ -27,7 +27,7 @@ def stage(region: str = "us-east-1", **endpoint: Any) -> StageConfig:
 
 
 def plan(python: str | None = None, **settings: Any) -> PlannedEndpoint:
-    return StagePlan.of("dev", stage(**settings), python=python).document.endpoints["text"]
+    return PlannedStage.of("dev", stage(**settings), python=python).plan.endpoints["text"]
 
 
 def only_model(endpoint: PlannedEndpoint) -> PlannedModel:
@@ -37,7 +37,7 @@ def only_model(endpoint: PlannedEndpoint) -> PlannedModel:
 
 def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
     with pytest.raises(LocatedErrors) as raised:
-        StagePlan.of("dev", stage(**settings))
+        PlannedStage.of("dev", stage(**settings))
     return dict(raised.value.errors)
 
 
@@ -117,8 +117,8 @@ input [ { name: "TEXT" data_type: TYPE_STRING dims: [ 1 ] } ]
 output [ { name: "IDS" data_type: TYPE_INT64 dims: [ -1 ] } ]
 """
     )
-    own = plan_model(ModelFolder(folder).model())
-    monkeypatch.setattr("stages.plan.planned_model", lambda _: own)
+    own = check_model(ModelFolder(folder).model())
+    monkeypatch.setattr("stages.plan.checked_model", lambda _: own)
 
 
 @pytest.mark.usefixtures("_own_backend")
@@ -156,8 +156,8 @@ def test_too_large_catalog_entry_is_an_error_at_its_key(monkeypatch: pytest.Monk
 
 @pytest.fixture
 def _decoupled(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoupled = replace(planned_model("minilm"), is_decoupled=True)
-    monkeypatch.setattr("stages.plan.planned_model", lambda _: decoupled)
+    decoupled = replace(checked_model("minilm"), is_decoupled=True)
+    monkeypatch.setattr("stages.plan.checked_model", lambda _: decoupled)
 
 
 @pytest.mark.usefixtures("_decoupled")
@@ -189,7 +189,7 @@ def test_time_budget_uses_max_count_of_schedules() -> None:
     scaling = {"min_count": 1, "max_count": 1, "schedules": {"night": night}}
     update = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
     config = stage(update=update, scaling=scaling)
-    budget = StagePlan.of("dev", config).document.time_budget
+    budget = PlannedStage.of("dev", config).plan.time_budget
     # Two batches of one instance, each with 40 minutes to start and one to wait.
     assert budget.rows["update of its endpoint"] == 2 * 41
 
@@ -218,7 +218,7 @@ def test_plan_imports_neither_the_cdk_nor_packages_of_builds() -> None:
     program = (
         "import sys; slow = ['aws_cdk', 'jsii', 'boto3', 'onnx', 'onnxruntime', 'torch'];"
         "sys.modules.update(dict.fromkeys(slow)); from stages import command, load_stage;"
-        "from stages.plan import StagePlan;"
-        "assert StagePlan.of('prod', load_stage('prod')).document.endpoints['text'].models"
+        "from stages.plan import PlannedStage;"
+        "assert PlannedStage.of('prod', load_stage('prod')).plan.endpoints['text'].models"
     )
     run_program(sys.executable, "-c", program, cwd=ROOT)

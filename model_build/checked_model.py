@@ -1,4 +1,4 @@
-"""The plan of a model: name, digest and signature, known before the build."""
+"""A checked model: name, digest and signature, known before the build."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -27,7 +27,7 @@ from platform_facts.rules.catalog import ModelEntry, ModelSignature
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelPlan:
+class CheckedModel:
     """A checked model with its name, digest and signature.
 
     `entry` is the Triton model that is served: the ensemble, or the only model.
@@ -130,25 +130,25 @@ class ModelPlan:
         return self.digest[:VERSION_DIGITS]
 
 
-def plan_model(model: ModelSource) -> ModelPlan:
-    """Check a model's source and return its plan, without a build and without network access.
+def check_model(model: ModelSource) -> CheckedModel:
+    """Return a checked model, without a build and without network access.
 
     Raise `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
     """
-    repository, plans = checks.read(model), model.shared.plans
-    if model.code not in plans:
-        plans[model.code] = _plan(model, repository)
-    plan: ModelPlan = plans[model.code]
-    return replace(plan, source=model, name=model.name, digest=model.digest)
+    repository, same_code = checks.read(model), model.shared.checked_models
+    if model.code not in same_code:
+        same_code[model.code] = _checked_model(model, repository)
+    checked: CheckedModel = same_code[model.code]
+    return replace(checked, source=model, name=model.name, digest=model.digest)
 
 
-def _plan(model: ModelSource, repository: Repository) -> ModelPlan:
+def _checked_model(model: ModelSource, repository: Repository) -> CheckedModel:
     changed_backends = {
         path.partition("/")[0]: "onnxruntime" if isinstance(step, TensorRt) else step.backend
         for path, step in model.files.items()
         if step.backend
     }
-    return ModelPlan(
+    return CheckedModel(
         source=model,
         name=model.name,
         digest=model.digest,
@@ -167,7 +167,7 @@ def _plan(model: ModelSource, repository: Repository) -> ModelPlan:
     )
 
 
-def metrics_warnings(models: Iterable[ModelPlan]) -> Iterator[str]:
+def metrics_warnings(models: Iterable[CheckedModel]) -> Iterator[str]:
     """Yield what is lost when an endpoint publishes Triton's metrics of `models` to CloudWatch.
 
     Source: developer guide, deploy-models-frameworks-triton, "Metrics".

@@ -8,9 +8,9 @@ from model_build import (
     BuildTarget,
     ModelFolder,
     RepositoryInvalid,
+    check_model,
     find_model,
     metrics_warnings,
-    plan_model,
 )
 
 MODELS = Path(model_build.__file__).parents[1] / "models"
@@ -18,26 +18,26 @@ MODELS = Path(model_build.__file__).parents[1] / "models"
 
 def test_plan_knows_what_builds_do_not_load(doubled: Path) -> None:
     for name in ("minilm", "bert", "resnet50-tensorrt"):  # ONNX files for a CPU
-        assert plan_model(find_model(MODELS, name)).load_obstacle is None
+        assert check_model(find_model(MODELS, name)).load_obstacle is None
     config = doubled / "double" / "config.pbtxt"
     python = config.read_text()
     config.write_text(python.replace('backend: "python"', 'platform: "torch_aoti"'))
-    obstacle = plan_model(ModelFolder(doubled).model()).load_obstacle
+    obstacle = check_model(ModelFolder(doubled).model()).load_obstacle
     assert obstacle == "the Triton of builds loads no AOTInductor packages, such as that of double"
     config.write_text(python)
     recipe = doubled / "recipe.yaml"
     recipe.write_text("description: x\nload: { skip: its weights need 80 GB }\n")
-    assert plan_model(ModelFolder(doubled).model()).load_obstacle == "its weights need 80 GB"
+    assert check_model(ModelFolder(doubled).model()).load_obstacle == "its weights need 80 GB"
 
 
 def test_sequence_batching_warns_about_several_instances(doubled: Path) -> None:
     config = doubled / "double" / "config.pbtxt"
-    assert plan_model(ModelFolder(doubled).model()).instance_warning(max_instances=4) is None
+    assert check_model(ModelFolder(doubled).model()).instance_warning(max_instances=4) is None
     text = config.read_text().replace("dynamic_batching { }", "")
     config.write_text(text + "sequence_batching { direct { } }\n")
-    plan = plan_model(ModelFolder(doubled).model())
-    assert plan.instance_warning(max_instances=1) is None
-    warning = plan.instance_warning(max_instances=4)
+    model = check_model(ModelFolder(doubled).model())
+    assert model.instance_warning(max_instances=1) is None
+    warning = model.instance_warning(max_instances=4)
     assert warning
     assert warning.startswith("doubled has sequence_batching, and the endpoint up to 4 instances:")
 
@@ -45,10 +45,10 @@ def test_sequence_batching_warns_about_several_instances(doubled: Path) -> None:
 def test_metrics_that_are_not_published_are_warnings(doubled: Path, tmp_path: Path) -> None:
     other = shutil.copytree(doubled, tmp_path / "other")
     script = other / "double" / "1" / "model.py"
-    assert [*metrics_warnings([plan_model(ModelFolder(doubled).model())])] == []
+    assert [*metrics_warnings([check_model(ModelFolder(doubled).model())])] == []
     script.write_text(f"{script.read_text()}\nFAMILY = pb_utils.MetricFamily(name='mine')\n")
-    plans = [plan_model(ModelFolder(folder).model()) for folder in (doubled, other)]
-    assert [*metrics_warnings(plans)] == [
+    models = [check_model(ModelFolder(folder).model()) for folder in (doubled, other)]
+    assert [*metrics_warnings(models)] == [
         "other/double registers custom metrics, which AWS's image does not publish: write them to "
         "the log instead (docs/stages.md, The server)",
         "doubled, other have a folder double each, whose metrics Triton does not distinguish: "
@@ -62,22 +62,22 @@ def test_metrics_that_are_not_published_are_warnings(doubled: Path, tmp_path: Pa
 def test_ensemble_is_decoupled_if_a_step_is(doubled: Path, model: str, is_decoupled: bool) -> None:
     config = doubled / model / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
-    assert plan_model(ModelFolder(doubled).model()).is_decoupled is is_decoupled
+    assert check_model(ModelFolder(doubled).model()).is_decoupled is is_decoupled
 
 
 def test_environment_newer_than_the_release_is_refused() -> None:
-    plan = plan_model(find_model(MODELS, "resnet50"))
+    model = check_model(find_model(MODELS, "resnet50"))
     pinned = r"models/resnet50/recipe\.yaml:21: resnet50/1/model\.pt: .*pins torch==2\.4\.1"
     with pytest.raises(RepositoryInvalid, match=pinned):
-        plan.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
+        model.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
     for name in ("resnet50-onnx", "resnet50-tensorrt"):
-        plan = plan_model(find_model(MODELS, name))
-        plan.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
+        model = check_model(find_model(MODELS, name))
+        model.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
 
 
 def test_plan_of_an_alternative_has_engines_and_archive_name() -> None:
-    plan = plan_model(find_model(MODELS, "resnet50-tensorrt"))
-    assert plan.engines == ("resnet50/1/model.plan",)
-    assert (plan.name, plan.alternative) == ("resnet50-tensorrt", "tensorrt")
-    assert plan.version == plan.digest[:12]
-    assert plan.target_model == f"resnet50-tensorrt-{plan.version}.tar.gz"
+    model = check_model(find_model(MODELS, "resnet50-tensorrt"))
+    assert model.engines == ("resnet50/1/model.plan",)
+    assert (model.name, model.alternative) == ("resnet50-tensorrt", "tensorrt")
+    assert model.version == model.digest[:12]
+    assert model.target_model == f"resnet50-tensorrt-{model.version}.tar.gz"
