@@ -9,28 +9,19 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from platform_facts.rules import checked_yaml
 
 RULES = (
-    *("exposed_secrets", "public_exposure", "removed_endpoints", "new_environment"),
-    *("shared_identities", "replaced_resources", "rejected_updates", "no_longer_production"),
-    *("broken_clients", "dropped_models", "widened_access"),
-    *("privileged_new_principals", "new_capabilities", "selected_code", "widened_workflows"),
-    *("lost_owners", "unreadable_files", "foreign_targets", "internet_routes"),
-    *("build_downloads", "lost_pins", "changed_weights_source", "encryption_removed"),
-    *("lost_safeguards", "expiring_objects", "low_availability", "lost_scaling"),
-    *("lost_service_access", "lost_rollback", "lost_alarms", "silenced_alarms"),
-    *(
-        "weakened_alarms",
-        "plan_mismatches",
-        "shrunk_protection",
-        "changed_limits",
-        "changed_behaviour",
-        "lost_logging",
-        "reset_instance_counts",
-    ),
-    *("multiplied_capacity", "scaling_removed_during_update", "shifted_traffic"),
-    *("split_sequences", "over_budget", "changed_stack_settings", "weakened_checks"),
-    *("larger_tolerances", "slow_responses", "unknown_resources", "new_packages"),
-    *("unowned_code", "reduced_protection"),
-)
+    "exposed_secrets", "public_exposure", "removed_endpoints", "new_environment",
+    "shared_identities", "replaced_resources", "rejected_updates", "no_longer_production",
+    "broken_clients", "dropped_models", "widened_access", "privileged_new_principals",
+    "new_capabilities", "selected_code", "widened_workflows", "lost_owners", "unreadable_files",
+    "foreign_targets", "internet_routes", "build_downloads", "lost_pins", "changed_weights_source",
+    "encryption_removed", "lost_safeguards", "expiring_objects", "low_availability", "lost_scaling",
+    "lost_service_access", "lost_rollback", "lost_alarms", "silenced_alarms", "weakened_alarms",
+    "plan_mismatches", "shrunk_protection", "changed_limits", "changed_behaviour", "lost_logging",
+    "reset_instance_counts", "multiplied_capacity", "scaling_removed_during_update",
+    "shifted_traffic", "split_sequences", "over_budget", "changed_stack_settings",
+    "weakened_checks", "larger_tolerances", "slow_responses", "unknown_resources", "new_packages",
+    "unowned_code", "reduced_protection",
+)  # fmt: skip
 """Names of the rules, the worst dangers first."""
 
 

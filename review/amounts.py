@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from review.remark import Remark
-from review.values import falls_sharply, rises_sharply
 
 PROTECTING = re.compile(
     r"retention|recovery_?period|keep[-_]?days|time-?_?out|attempts|retries|concurren|wait_?(interval|seconds|minutes)"
@@ -37,6 +36,21 @@ DEFAULTS = {
 }
 """Amounts that apply if a property is absent: logs are kept forever, and backups for 35 days
 (DynamoDB API reference, PointInTimeRecoverySpecification)."""
+
+SHARP_RISE_FACTOR = 5
+"""An amount that grows by this factor is probably a mistake; chosen for this project."""
+SHARP_FALL_DIVISOR = 3
+"""An amount that falls to a third or less is treated like zero; chosen for this project."""
+
+
+def rises_sharply(before: float, after: float) -> bool:
+    """Return whether an amount becomes at least `SHARP_RISE_FACTOR` times as large."""
+    return after >= SHARP_RISE_FACTOR * before > 0
+
+
+def falls_sharply(before: float, after: float) -> bool:
+    """Return whether an amount falls to a third or less."""
+    return after < before and after <= before / SHARP_FALL_DIVISOR
 
 
 def duration(seconds: float) -> str:

@@ -3,9 +3,10 @@
 Builds this tree's release without credentials, and compares it with the release of the base. The
 code and acknowledgements of the base are used. Writes review.md and review.json in every
 case. Exit codes:
-  0  everything was compared, and every danger is acknowledged in review/acknowledged.yaml
+  0  everything was compared, and every danger is acknowledged or advisory
+     (review/acknowledged.yaml)
   2  the command's arguments are invalid
-  3  everything was compared, and at least one danger is not acknowledged
+  3  everything was compared, and at least one danger is neither
   4  not everything was compared, for the reasons in the report (no base, a stage that cannot be
      synthesised on either side, a plan that cannot be read): dangers may be missing
 """

@@ -26,7 +26,7 @@ INDENT = "    "
 
 def plain(text: str, longest: int) -> str:
     """Return a text on one line, escaped for Markdown; an address is a code span, not a link."""
-    parts = _ADDRESS.split(cut(text, longest))
+    parts = _ADDRESS.split(_cut(text, longest))
     parts[::2] = [_MARKUP.sub(lambda mark: f"\\{mark[0]}", part) for part in parts[::2]]
     parts[0] = _NUMBERED.sub(r"\1\\\2", parts[0])
     parts[::2] = map(_without_links, parts[::2])
@@ -36,7 +36,7 @@ def plain(text: str, longest: int) -> str:
 
 def code(text: str, longest: int) -> str:
     """Return a text as a code span, with longer delimiters if it has backticks."""
-    line = cut(text, longest)
+    line = _cut(text, longest)
     marks = fence(line, at_least=1)
     return f"{marks}{line}{marks}" if len(marks) == 1 else f"{marks} {line} {marks}"
 
@@ -51,8 +51,8 @@ def fence(text: str, *, at_least: int = 3) -> str:
     return "`" * max(at_least, *(len(row) + 1 for row in re.findall("`+", text)), 0)
 
 
-def cut(text: str, longest: int) -> str:
-    """Return a text on one line, shortened to `longest` characters."""
+def _cut(text: str, longest: int) -> str:
+    """Return a text on one line; of a longer one, `longest` characters and " ..."."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[:longest]} ..."
 

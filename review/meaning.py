@@ -7,10 +7,10 @@ from aws_croniter import AwsCroniter
 from aws_croniter.exceptions import AwsCroniterExpressionError
 
 UNORDERED = {
-    *("Actions", "AlarmActions", "Alarms", "DependsOn", "Dimensions", "InsufficientDataActions"),
-    *("ManagedPolicyArns", "OKActions", "ScheduledActions", "SecurityGroupEgress"),
-    *("SecurityGroupIngress", "Tags"),
-}
+    "Actions", "AlarmActions", "Alarms", "DependsOn", "Dimensions", "InsufficientDataActions",
+    "ManagedPolicyArns", "OKActions", "ScheduledActions", "SecurityGroupEgress",
+    "SecurityGroupIngress", "Tags",
+}  # fmt: skip
 """Names of lists whose order has no effect, and replaces no resource. The order of subnets, for
 example, replaces a model (template reference, AWS::SageMaker::Model, VpcConfig)."""
 UTC_NAMES = {"UTC", "GMT", "Etc/UTC", "Etc/GMT"}

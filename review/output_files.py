@@ -13,7 +13,7 @@ from review.summary import summary
 
 MARKDOWN, JSON = "review.md", "review.json"
 DANGER, INCOMPLETE = 3, 4
-"""Exit codes: a danger is not acknowledged; not everything was reviewed (`tritonsm review -h`)."""
+"""Exit codes: a danger is neither acknowledged nor advisory; not everything was reviewed."""
 
 
 def remove_outputs(folder: Path) -> None:

@@ -11,7 +11,7 @@ from review.files.changed_code import MAX_FILES, UNOWNED_CODE
 from review.model_changes import ModelChange
 from review.money import ROUTINE_CHARGES, CostChange
 from review.stage_review import StageReview
-from review.values import named
+from review.values import first_names
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class ChangeReport:
     def _charge_lines(self, names: Collection[str]) -> list[str]:
         prices = platform_facts.prices().by_volume
         return [
-            f"{charge} ({named(causes)}): {prices[charge]}"
+            f"{charge} ({first_names(causes)}): {prices[charge]}"
             for charge, causes in self.volume_charges.items()
             if charge in names
         ]

@@ -24,7 +24,7 @@ from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.files import python_code
 from review.files.model_data import read_config
 from review.files.readers import read_yaml
-from review.values import Unreadable, named
+from review.values import Unreadable, first_names
 
 RULE = "exposed_secrets"
 MASK = "<secret>"
@@ -66,7 +66,7 @@ def added_secrets(
     dangers = []
     for value, names in places.items():
         (first, (stage, key)), *others = names.items()
-        also = f", also in {named([name for name, _ in others])}" if others else ""
+        also = f", also in {first_names([name for name, _ in others])}" if others else ""
         vendors = (name for prefix, name in VENDORS.items() if value.startswith(prefix))
         kind = next((f"token of {name}" for name in vendors), kinds[value])
         message = (

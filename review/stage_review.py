@@ -38,10 +38,8 @@ class StageReview:
 def review_stage(stage: str, base: SynthesisedCheckout, head: SynthesisedCheckout) -> StageReview:
     """Return the review of a stage.
 
-    Raises:
-        NotSynthesised: the base or the head could not be synthesised.
-        InvalidPlan: a plan cannot be read.
-        CheckoutError: neither the base nor the head has the stage.
+    Raise `NotSynthesised` if the base or the head could not be synthesised, `InvalidPlan` if a plan
+    cannot be read, `CheckoutError` if neither the base nor the head has the stage.
     """
     new, plan_after = _read(head, stage, SynthesisedCheckout.assembly)
     try:

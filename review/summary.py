@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from review.money import ROUTINE_CHARGES, total
 from review.report import ChangeReport
-from review.values import named
+from review.values import first_names
 
 
 def summary(report: ChangeReport) -> str:
@@ -22,7 +22,7 @@ def summary(report: ChangeReport) -> str:
 
 def _danger_clauses(report: ChangeReport) -> Iterator[str]:
     if not report.is_complete:
-        yield f"not everything was reviewed ({named([gap.part for gap in report.gaps])})"
+        yield f"not everything was reviewed ({first_names([gap.part for gap in report.gaps])})"
     groups = report.danger_groups
     acknowledged_count = sum(group.first.acknowledgement is not None for group in groups)
     advisory_count = sum(group.is_advice for group in groups)
@@ -53,24 +53,24 @@ def _load_clauses(report: ChangeReport) -> Iterator[str]:
     names = sorted({model.model for model in built} - obstacles.keys())
     if names:
         builds = "its build" if len(names) == 1 else "their builds"
-        yield f"Triton loads {named(names)} only in {builds}"
+        yield f"Triton loads {first_names(names)} only in {builds}"
     for reason in dict.fromkeys(obstacles.values()):
         names = [name for name, obstacle in sorted(obstacles.items()) if obstacle == reason]
         are = "is" if len(names) == 1 else "are"
-        yield f"{named(names)} {are} published untested in Triton ({reason})"
+        yield f"{first_names(names)} {are} published untested in Triton ({reason})"
 
 
 def _cost_clauses(report: ChangeReport) -> Iterator[str]:
     charges = [charge for charge in report.volume_charges if charge not in ROUTINE_CHARGES]
     if charges:
-        yield f"{named(charges)} charged by volume"
+        yield f"{first_names(charges)} charged by volume"
     changed = report.changed_costs
     for amount, words in (("minimum", "at least"), ("maximum", "at most")):
         before = total((cost.before for cost in changed), amount)
         after = total((cost.after for cost in changed), amount)
         if not (before.complete and after.complete):
             missing = sorted({name for cost in changed for name in cost.missing_prices})
-            yield f"no price known for {named(missing)}"
+            yield f"no price known for {first_names(missing)}"
             return
         if difference := round(after.usd - before.usd):
             yield f"{words} {difference:+,} USD a month"
@@ -82,4 +82,4 @@ def _code_clauses(report: ChangeReport) -> Iterator[str]:
         packages = [line.split("**")[1] for line in report.code if line.startswith("**")]
         unowned = any(group.is_open for group in report.unowned_code)
         owner = ", and nobody has to approve it (the review does not pass)" if unowned else ""
-        yield f"code of {named(packages)} changes, which people must judge{owner}"
+        yield f"code of {first_names(packages)} changes, which people must judge{owner}"

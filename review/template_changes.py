@@ -21,10 +21,10 @@ from review.values import (
     NAME_PROPERTIES,
     ValueDifference,
     construct_path,
+    first_names,
     format_change,
     format_value,
     is_text,
-    named,
     value_differences,
 )
 
@@ -62,15 +62,13 @@ PLANNED = (
 TAGS = (("*", "Tags*"), ("*", "ResourceTags*"))
 """Types and paths of tags."""
 
-LEAVES = (
-    *("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets", "commands"),
-)
+LEAVES = ("AutoRollbackConfiguration", "DependsOn", "LifecycleConfiguration", "Subnets", "commands")
 """Last keys of properties that are compared as a whole."""
 
 ENDPOINT_TYPES = (
-    *("AWS::ApplicationAutoScaling::", "AWS::SageMaker::"),
-    *("Custom::TritonCatalog", "Custom::TritonModels"),
-)
+    "AWS::ApplicationAutoScaling::", "AWS::SageMaker::", "Custom::TritonCatalog",
+    "Custom::TritonModels",
+)  # fmt: skip
 """Types in an endpoint's stack whose creation and deletion the plan tells."""
 
 EXPORT_PREFIX = "ExportsOutput"
@@ -83,10 +81,10 @@ MAX_CREATED = 4
 """Maximum number of created resources of a type with a description of each."""
 
 TELLING = (
-    *("MetricName", "Statistic", "ExtendedStatistic", "ComparisonOperator", "Threshold"),
-    *("AlarmActions", "DatapointsToAlarm", "EvaluationPeriods", "Period", "Protocol", "Endpoint"),
-    *("Name", "PolicyName"),
-)
+    "MetricName", "Statistic", "ExtendedStatistic", "ComparisonOperator", "Threshold",
+    "AlarmActions", "DatapointsToAlarm", "EvaluationPeriods", "Period", "Protocol", "Endpoint",
+    "Name", "PolicyName",
+)  # fmt: skip
 """The properties that tell most about a created resource."""
 LEAST_TELLING = ("Dimensions", "TreatMissingData", "Namespace")
 """The properties that are told last: the path of the resource mostly says the same."""
@@ -344,7 +342,7 @@ def _created(changes: Sequence[ResourceChange], template: Template) -> Iterator[
         ]
         if others:
             names = f"{len(members)} {resource_type} created{settings}{_in_parentheses(common)}"
-            yield f"{names}: {named(texts, MAX_CREATED)}"
+            yield f"{names}: {first_names(texts, MAX_CREATED)}"
         else:
             yield f"{resource_type} {texts[0]} created{settings}{_in_parentheses(common)}"
 
@@ -437,7 +435,7 @@ def _acknowledgements(before: Sequence[str], after: Sequence[str]) -> Iterator[s
         if before and line not in before and not rule.endswith(WILDCARDS):
             constructs.setdefault((rule, reason), []).append(construct)
     for (rule, reason), names in constructs.items():
-        where = named([*dict.fromkeys(names)])
+        where = first_names([*dict.fromkeys(names)])
         yield f"cdk-nag's {rule} is acknowledged for {where}: {reason}"
 
 

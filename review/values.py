@@ -23,8 +23,8 @@ _SUBSTITUTED = re.compile(r"\$\{([\w:]+)(?:\.\w+)?\}")
 """A reference in a text of Fn::Sub; the group is the logical ID."""
 
 NAME_PROPERTIES = (
-    *("VariantName", "ScheduledActionName", "Name", "Key", "Id", "CaptureMode", "AlarmName"),
-)
+    "VariantName", "ScheduledActionName", "Name", "Key", "Id", "CaptureMode", "AlarmName",
+)  # fmt: skip
 """Properties that identify a list item: items with the same name are compared with each other."""
 
 KeyPath = tuple[str | int, ...]
@@ -68,8 +68,7 @@ def value_differences(
 ) -> Iterator[ValueDifference]:
     """Yield the differences of two values, as deep as possible or down to paths that are leaves.
 
-    Raises:
-        Unreadable: the values are nested too deeply, or a list is too long.
+    Raise `Unreadable` if the values are nested too deeply, or a list is too long.
     """
     if repr(before) == repr(after):
         return
@@ -144,8 +143,7 @@ def _aligned_items(before: list[Any], after: list[Any]) -> Iterator[tuple[int, A
 
 
 def _is_object(value: Any) -> bool:
-    is_function = is_intrinsic_function(value) and len(value) == 1
-    return isinstance(value, dict) and not is_function
+    return isinstance(value, dict) and not is_intrinsic_function(value)
 
 
 def is_text(value: Any) -> bool:
@@ -156,11 +154,11 @@ def is_text(value: Any) -> bool:
 
 
 def is_intrinsic_function(value: Any) -> bool:
-    """Return whether a value is an intrinsic function of CloudFormation."""
-    return isinstance(value, dict) and any(
-        (name == "Ref" and isinstance(part, str)) or str(name).startswith("Fn::")
-        for name, part in value.items()
-    )
+    """Return whether a value is an intrinsic function of CloudFormation, which has one key."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    ((name, part),) = value.items()
+    return (name == "Ref" and isinstance(part, str)) or str(name).startswith("Fn::")
 
 
 def as_list(value: Any) -> list[Any]:
@@ -228,23 +226,7 @@ def _excerpt(text: str, start: int) -> str:
     return f"{'…' if start else ''}{excerpt}{ending}" if excerpt else "…"
 
 
-SHARP_RISE_FACTOR = 5
-"""An amount that grows by this factor is probably a mistake; chosen for this project."""
-SHARP_FALL_DIVISOR = 3
-"""An amount that falls to a third or less is treated like zero; chosen for this project."""
-
-
-def rises_sharply(before: float, after: float) -> bool:
-    """Return whether an amount becomes at least `SHARP_RISE_FACTOR` times as large."""
-    return after >= SHARP_RISE_FACTOR * before > 0
-
-
-def falls_sharply(before: float, after: float) -> bool:
-    """Return whether an amount falls to a third or less."""
-    return after < before and after <= before / SHARP_FALL_DIVISOR
-
-
-def named(names: Sequence[str], maximum: int = MAX_NAMES) -> str:
+def first_names(names: Sequence[str], maximum: int = MAX_NAMES) -> str:
     """Return the first names of a list, and the number of others."""
     more = f" and {len(names) - maximum} more" if len(names) > maximum else ""
     return f"{', '.join(names[:maximum])}{more}"

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from isal import igzip
@@ -19,10 +19,12 @@ from isal import igzip
 from local_sagemaker.errors import ApiError, plain_message
 
 if TYPE_CHECKING:
+    from botocore.response import StreamingBody
     from mypy_boto3_s3 import S3Client
 
 
 BUFFER_BYTES = 1 << 20
+READ_BYTES = 1 << 16
 
 # Our limit: far above any real model repository.
 MAX_MEMBERS = 100_000
@@ -114,8 +116,8 @@ def fetch(
         unpacked.mkdir()
         try:
             with (
-                igzip.IGzipFile(fileobj=response["Body"]) as unzipped,  # type: ignore[no-untyped-call]
-                _LimitedStream(unzipped, deadline) as stream,
+                igzip.IGzipFile(fileobj=_TimedBody(response["Body"], deadline)) as unzipped,  # type: ignore[no-untyped-call]
+                _LimitedStream(unzipped) as stream,
                 tarfile.open(fileobj=stream, mode="r|", bufsize=BUFFER_BYTES) as tar,
             ):
                 max_size = max(MIN_BOMB_BYTES, BOMB_RATIO * response["ContentLength"])
@@ -130,11 +132,28 @@ def fetch(
     return UnpackedArchive(response["ETag"], size)
 
 
-class _LimitedStream(io.BufferedIOBase):
-    """A stream that limits the number of bytes read between two calls of `allow`, and the time."""
+class _TimedBody(io.RawIOBase):
+    """The body of a download, which is read until a deadline (`time.monotonic` seconds)."""
 
-    def __init__(self, stream: io.BufferedIOBase, deadline: float) -> None:
-        self._stream, self._deadline = stream, deadline
+    def __init__(self, body: "StreamingBody", deadline: float) -> None:
+        self._body, self._deadline = body, deadline
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read up to `READ_BYTES` bytes. Raise `ValueError` after the deadline.
+
+        A body waits until it has all bytes that are asked for: more would delay the error.
+        """
+        if time.monotonic() > self._deadline:
+            raise ValueError("it takes longer than ModelDataDownloadTimeoutInSeconds")
+        part: Any = memoryview(buffer)[:READ_BYTES]
+        return self._body.readinto(part)
+
+
+class _LimitedStream(io.BufferedIOBase):
+    """A stream that limits the number of bytes read between two calls of `allow`."""
+
+    def __init__(self, stream: io.BufferedIOBase) -> None:
+        self._stream = stream
         self.allow(0)
 
     def allow(self, size: int) -> None:
@@ -142,12 +161,7 @@ class _LimitedStream(io.BufferedIOBase):
         self._allowed_bytes = size + MAX_HEADER_BYTES + BUFFER_BYTES
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return the next bytes.
-
-        Raise `ValueError` above the limit, because a header is too long, and after the deadline.
-        """
-        if time.monotonic() > self._deadline:
-            raise ValueError("it takes longer than ModelDataDownloadTimeoutInSeconds")
+        """Return the next bytes. Raise `ValueError` above the limit: a header is too long."""
         data = self._stream.read(size)
         self._allowed_bytes -= len(data)
         if self._allowed_bytes < 0:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
-from review.values import named
+from review.values import first_names
 
 ANYONE = "anyone"
 NETWORK = "anyone in the VPC"
@@ -123,13 +123,13 @@ def grant_sentence(group: list[Grant], verb: str) -> str:
         )
     )
     condition = _condition_text(group[0])
-    what = f"{', '.join(actions)} on {named(resources)}"
+    what = f"{', '.join(actions)} on {first_names(resources)}"
     if not condition:
         what = what.removesuffix(",")
     keys = group[0].condition
     is_about_caller = keys and all(entry.startswith("aws:Principal") for entry in keys)
     note = " (which is about the caller)" if what.endswith(",") and is_about_caller else ""
-    return f"{named(principals)} {verb} {what}{condition}{note}"
+    return f"{first_names(principals)} {verb} {what}{condition}{note}"
 
 
 def _resource(grant: Grant) -> str:

@@ -17,9 +17,9 @@ from review.template_changes import stack_resources
 from review.values import format_change, format_value
 
 DIRECTED = {
-    *("ActionsEnabled", "AlarmActions", "AlarmDescription", "AlarmName", "InsufficientDataActions"),
-    *("OKActions", "Tags", "Threshold"),
-}
+    "ActionsEnabled", "AlarmActions", "AlarmDescription", "AlarmName", "InsufficientDataActions",
+    "OKActions", "Tags", "Threshold",
+}  # fmt: skip
 """Properties of which only some changes weaken an alarm. No stage sets the others: each change of
 them is also a difference from the plan."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from review.acknowledged import RULES, Acknowledgement
-from review.values import named
+from review.values import first_names
 
 REPOSITORY = "repository"
 """Replaces the stage in the key of a danger in a file of the repository."""
@@ -139,7 +139,8 @@ def _heading(messages: list[str]) -> str:
         resource_type = f"{subjects[0].partition(' ')[0]} "
         names = [subjects[0], *(name.removeprefix(resource_type) for name in subjects[1:])]
         names = [*dict.fromkeys(names)]
-        texts.append(f"{', '.join(names) if len(names) <= MAX_CHANGES else named(names)}{change}")
+        shown = ", ".join(names) if len(names) <= MAX_CHANGES else first_names(names)
+        texts.append(f"{shown}{change}")
     more = f"; {len(texts) - MAX_CHANGES} more" if len(texts) > MAX_CHANGES else ""
     return f"{joined(texts[:MAX_CHANGES])}{more}"
 
@@ -179,31 +180,45 @@ class EndpointDangers:
 
         A difference from the plan follows from the other changes: the JSON has it.
         """
-        message = self.first.message
-        kinds: dict[str, Danger] = {}
-        texts = dict.fromkeys(
-            _without_change(text, message)
-            for danger in self.dangers
-            for text in danger.consequences
-            if not text.startswith(MISMATCH)
-            and not (" -> " in text and text.partition(": ")[2] in message)
-            and kinds.setdefault(_kind(text, danger), danger) is danger
-        )
-        equal = _kind(message, self.first)
-        names, own_words = dict[str, None](), dict[str, None]()
-        for danger in self.dangers[1:]:
-            name = danger.endpoint or danger.stage
-            if _kind(danger.message, danger) == equal:
-                names[name] = None
-            else:
-                own_words[danger.message] = None
-        names.pop(self.first.endpoint or self.first.stage, None)
-        others = f" (also {named([*names], MAX_PLACES)})" if names else ""
-        messages = [message, *own_words]
-        text = joined([*messages, *([_heading([*texts])] if texts else [])]) + others
-        if accepted := self.first.acknowledgement:
+        first = self.first
+        others = (danger for danger in self.dangers[1:] if self._has_own_words(danger))
+        messages = [first.message, *dict.fromkeys(danger.message for danger in others)]
+        if consequences := self._consequences:
+            messages.append(_heading(consequences))
+        names = self._other_places
+        places = f" (also {first_names(names, MAX_PLACES)})" if names else ""
+        text = f"{joined(messages)}{places}"
+        if accepted := first.acknowledgement:
             return f"(acknowledged by {accepted.who} until {accepted.until}: {accepted.why}) {text}"
-        return f"(advisory) {text}" if self.first.advisory else text
+        return f"(advisory) {text}" if first.advisory else text
+
+    @property
+    def _consequences(self) -> list[str]:
+        """The consequences, without what the message tells; each kind only of one danger."""
+        message = self.first.message
+        texts: dict[str, None] = {}
+        dangers_by_kind: dict[str, Danger] = {}
+        for danger in self.dangers:
+            for text in danger.consequences:
+                is_told = " -> " in text and text.partition(": ")[2] in message
+                if text.startswith(MISMATCH) or is_told:
+                    continue
+                if dangers_by_kind.setdefault(_kind(text, danger), danger) is danger:
+                    texts[_without_change(text, message)] = None
+        return [*texts]
+
+    @property
+    def _other_places(self) -> list[str]:
+        """The other endpoints and stages of which the message is true."""
+        first, *others = self.dangers
+        names = dict.fromkeys(
+            danger.endpoint or danger.stage for danger in others if not self._has_own_words(danger)
+        )
+        return [name for name in names if name != (first.endpoint or first.stage)]
+
+    def _has_own_words(self, danger: Danger) -> bool:
+        """Return whether a message differs by more than the names in it."""
+        return _kind(danger.message, danger) != _kind(self.first.message, self.first)
 
 
 def group_across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:

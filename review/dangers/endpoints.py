@@ -8,11 +8,11 @@ import platform_facts
 from plan.document import PlannedEndpoint, PlannedVariant
 from plan.updates import rejection_reason, scaled_variants_that_change
 from platform_facts.rules.scaling import SCALING_TARGETS
+from review.amounts import falls_sharply, rises_sharply
 from review.comparison import Comparison, EndpointPair
 from review.dangers.danger import Danger, digest
 from review.endpoint_changes import limits_text
 from review.model_changes import model_changes
-from review.values import falls_sharply, rises_sharply
 
 TARGETS = {
     "components": "an inference component",

@@ -7,7 +7,7 @@ from typing import Any
 
 from release.templates import references
 from review.access.access_changes import has_more_access
-from review.amounts import unsafe_amount
+from review.amounts import rises_sharply, unsafe_amount
 from review.comparison import Comparison
 from review.dangers.alarms import alarm_dangers
 from review.dangers.containers import container_dangers
@@ -17,7 +17,7 @@ from review.remark import Remark
 from review.safeguards import RETENTION_POLICIES, ROWS, is_set
 from review.shell_commands import command_remarks
 from review.template_changes import PropertyChange, property_changes
-from review.values import as_list, construct_path, format_value, named, rises_sharply
+from review.values import as_list, construct_path, first_names, format_value
 
 OTHER_AMOUNTS = (
     ("AWS::CloudWatch::*", "*"),  # alarms.py
@@ -113,7 +113,8 @@ def _unreadable_data(change: PropertyChange) -> str:
         and resource["Type"] in ("AWS::DynamoDB::Table", "AWS::S3::Bucket")
         and change.resource.id in references(resource.get("Properties"))
     ]
-    return f", and what {named(encrypted)} keeps can then not be decrypted" if encrypted else ""
+    text = f", and what {first_names(encrypted)} keeps can then not be decrypted"
+    return text if encrypted else ""
 
 
 def _amount_dangers(change: PropertyChange) -> Iterator[Remark]:

@@ -15,37 +15,35 @@ from review.dangers.danger import Danger, digest
 from review.dangers.identities import fixed_name
 from review.stack_differences import ResourceChange
 from review.template_changes import property_changes
-from review.values import format_change, format_value, is_intrinsic_function, named
+from review.values import first_names, format_change, format_value, is_intrinsic_function
 
 IMMUTABLE_TYPES = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
 """Types that every update replaces; they contain no data."""
 
 STATEFUL_TYPES = (
-    *("AWS::DynamoDB::Table", "AWS::EC2::Subnet", "AWS::EC2::VPC", "AWS::EC2::VPCEndpoint"),
-    *("AWS::IAM::OIDCProvider", "AWS::KMS::Key", "AWS::Logs::LogGroup", "AWS::S3::Bucket"),
-    *("AWS::S3::BucketPolicy", "AWS::SNS::Topic", "Custom::TritonUpdateCheck"),
+    "AWS::DynamoDB::Table", "AWS::EC2::Subnet", "AWS::EC2::VPC", "AWS::EC2::VPCEndpoint",
+    "AWS::IAM::OIDCProvider", "AWS::KMS::Key", "AWS::Logs::LogGroup", "AWS::S3::Bucket",
+    "AWS::S3::BucketPolicy", "AWS::SNS::Topic", "Custom::TritonUpdateCheck",
     "Custom::TritonUpdateGuard",
-)
+)  # fmt: skip
 """Types with data, with an address that other resources use, or that guard updates."""
 
 REMOVALS = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, but not deleted"}
 """The CDK's impact on a resource removed from its template -> participle in the message."""
 
 EXEMPT_TYPES = (
-    *IMMUTABLE_TYPES,
-    *("AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::Budgets::Budget"),
-    "AWS::CloudWatch::Alarm",
-    *("AWS::CloudWatch::Dashboard", "AWS::EC2::SubnetRouteTableAssociation", "AWS::IAM::Policy"),
-    *("AWS::SNS::Subscription", "AWS::SageMaker::Endpoint"),
-)
+    *IMMUTABLE_TYPES, "AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::Budgets::Budget",
+    "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::EC2::SubnetRouteTableAssociation",
+    "AWS::IAM::Policy", "AWS::SNS::Subscription", "AWS::SageMaker::Endpoint",
+)  # fmt: skip
 """Types without data whose replacement other rules report, or whose properties are compared."""
 
 KNOWN = Path(__file__).parent / "known_resources.json"
 """The types and properties that the constructs and stacks of this commit can write."""
 OPAQUE = (
-    *("KeyPolicy", "*PolicyDocument", "Policies", "Tags", "PrimaryContainer.Environment"),
+    "KeyPolicy", "*PolicyDocument", "Policies", "Tags", "PrimaryContainer.Environment",
     "Environment.Variables",
-)
+)  # fmt: skip
 """Patterns of properties whose parts are not listed in `KNOWN`."""
 
 PROTECTING = re.compile(
@@ -54,9 +52,9 @@ PROTECTING = re.compile(
 )
 """Names of properties that a stack may newly have: they protect or notify, and give no access."""
 WITHOUT_ACCESS = (
-    *("AWS::CDK::Metadata", "AWS::CloudWatch::*", "AWS::KMS::Alias", "AWS::Logs::MetricFilter"),
-    *("AWS::Logs::QueryDefinition", "AWS::SQS::Queue", "AWS::SSM::Parameter"),
-)
+    "AWS::CDK::Metadata", "AWS::CloudWatch::*", "AWS::KMS::Alias", "AWS::Logs::MetricFilter",
+    "AWS::Logs::QueryDefinition", "AWS::SQS::Queue", "AWS::SSM::Parameter",
+)  # fmt: skip
 """Patterns of types that run no code, give no access and open no network."""
 PROTECTION = "terminationProtection"
 
@@ -128,8 +126,8 @@ def exports_in_use(comparison: Comparison) -> Iterator[Danger]:
             for name in removed
         }
         if names := [name for name in removed if users[name]]:
-            stacks = named(sorted({user for name in names for user in users[name]}))
-            exports = named([format_value({"Fn::ImportValue": name}) for name in names])
+            stacks = first_names(sorted({user for name in names for user in users[name]}))
+            exports = first_names([format_value({"Fn::ImportValue": name}) for name in names])
             yield Danger(
                 f"{stack}.{digest(' '.join(names))}",
                 f"{stack}: the update fails: {stacks} import exports that it removes: "

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from plan.document import Plan
 from plan.mismatches import mismatches
+from review.amounts import rises_sharply
 from review.comparison import Comparison
 from review.dangers.danger import MISMATCH, Danger, digest
 from review.money import cost_changes, total
-from review.values import construct_path, rises_sharply
+from review.values import construct_path
 from review.verified_plans import unverified_models, unverified_settings
 
 PRODUCTION_ONLY_SUBJECTS = {

@@ -49,14 +49,14 @@ COMMON_CONSTANTS = {repr(value) for value in (None, True, False, 0, 1, -1, "", (
 """Literals that most code has; where one changes in a statement, the statement is told."""
 COMMON_CALLS = frozenset(
     (
-        *("add", "append", "bool", "bytes", "decode", "dict", "encode", "endswith", "enumerate"),
-        *("extend", "filter", "format", "frozenset", "get", "getattr", "int", "isinstance"),
-        *("items", "join", "keys", "len", "list", "lower", "map", "max", "min", "next"),
-        *("partition", "range", "removeprefix", "removesuffix", "replace", "repr", "reversed"),
-        *("rpartition", "set", "setdefault", "sorted", "split", "splitlines", "startswith", "str"),
-        *("strip", "sum", "tuple", "type", "update", "upper", "values", "zip"),
+        "add", "append", "bool", "bytes", "decode", "dict", "encode", "endswith", "enumerate",
+        "extend", "filter", "format", "frozenset", "get", "getattr", "int", "isinstance", "items",
+        "join", "keys", "len", "list", "lower", "map", "max", "min", "next", "partition", "range",
+        "removeprefix", "removesuffix", "replace", "repr", "reversed", "rpartition", "set",
+        "setdefault", "sorted", "split", "splitlines", "startswith", "str", "strip", "sum", "tuple",
+        "type", "update", "upper", "values", "zip",
     )
-)
+)  # fmt: skip
 """Functions and methods of Python's own types, by which the same is written in other words."""
 MAX_NAMES = 6
 """Maximum names in a list of new calls, constants or functions."""

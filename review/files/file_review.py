@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from release.assemblies import SynthesisedCheckout
-from review.amounts import unsafe_amount
+from review.amounts import falls_sharply, rises_sharply, unsafe_amount
 from review.dangers.danger import REPOSITORY, Danger, digest, merge_groups
 from review.escaping import not_bold
 from review.files.called_functions import Units, called_functions
@@ -37,7 +37,7 @@ from review.files.workflows import FOLDER as WORKFLOWS
 from review.files.workflows import describe_workflows
 from review.remark import NOTE, Remark
 from review.shell_commands import command_remarks
-from review.values import falls_sharply, format_change, named, rises_sharply, value_differences
+from review.values import first_names, format_change, value_differences
 
 ACKNOWLEDGEMENTS = "review/acknowledged.yaml"
 MAX_NOTES = 20
@@ -217,7 +217,7 @@ def _code_remarks(
         effects = "; ".join(changes.effects)
         return [Remark("changed_behaviour", f"{subject} differently: {effects}")], texts
     if others := sorted(filter(None, acting - functions)):
-        dangers.append(Remark(NOTE, f"{subject} differently also in {named(others)}"))
+        dangers.append(Remark(NOTE, f"{subject} differently also in {first_names(others)}"))
     longest = MAX_JUDGING_STATEMENTS if is_judging else MAX_STATEMENTS
     return dangers, [*texts, *changes.texts(longest)]
 
@@ -371,7 +371,7 @@ def _lost_owners(old: CodeOwners, new: CodeOwners, head: Mapping[str, bytes]) ->
             groups.setdefault((owner, new.pattern(path)), []).append(path)
     for (owner, pattern), paths in sorted(groups.items()):
         nobody = "" if new.named(paths[0]) else "; nobody has to"
-        files = f"{pattern}: {named(paths)}" if pattern else named(paths)
+        files = f"{pattern}: {first_names(paths)}" if pattern else first_names(paths)
         yield Remark("lost_owners", f"{owner} no longer has to approve {files}{nobody}")
 
 

@@ -36,28 +36,28 @@ LOGGED = "writes what callers send into its log, for all who read it (CloudWatch
 
 NAMES: dict[str, tuple[str, ...]] = {
     NETWORK: (
-        *("aiohttp", "asyncio.open_connection", "boto3", "botocore", "ftplib", "grpc", "http"),
-        *("httpx", "huggingface_hub", "paramiko", "requests", "smtplib", "socket", "socketserver"),
-        *("ssl", "telnetlib", "torch.hub", "tritonclient", "urllib.request", "urllib3"),
-        *("websocket", "websockets", "xmlrpc"),
+        "aiohttp", "asyncio.open_connection", "boto3", "botocore", "ftplib", "grpc", "http",
+        "httpx", "huggingface_hub", "paramiko", "requests", "smtplib", "socket", "socketserver",
+        "ssl", "telnetlib", "torch.hub", "tritonclient", "urllib.request", "urllib3", "websocket",
+        "websockets", "xmlrpc",
     ),
     PROGRAMS: (
-        *("asyncio.create_subprocess*", "multiprocessing", "os.exec*", "os.fork*", "os.popen"),
-        *("os.posix_spawn*", "os.spawn*", "os.system", "pexpect", "pty", "sh", "subprocess"),
+        "asyncio.create_subprocess*", "multiprocessing", "os.exec*", "os.fork*", "os.popen",
+        "os.posix_spawn*", "os.spawn*", "os.system", "pexpect", "pty", "sh", "subprocess",
     ),
     CODE: (
-        *("__import__", "builtins", "cloudpickle", "code", "compile", "dill", "eval", "exec"),
-        *("globals", "importlib", "joblib", "marshal", "pickle", "runpy", "shelve", "sys.modules"),
-        *("sys.path", "torch.load", "vars"),
+        "__import__", "builtins", "cloudpickle", "code", "compile", "dill", "eval", "exec",
+        "globals", "importlib", "joblib", "marshal", "pickle", "runpy", "shelve", "sys.modules",
+        "sys.path", "torch.load", "vars",
     ),
     ENVIRONMENT: ("os.environ*", "os.getenv*", "os.putenv"),
     WRITING: (
-        *("os.chmod", "os.remove", "os.rename", "os.replace", "os.rmdir", "os.symlink"),
-        *("os.unlink", "shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile"),
+        "os.chmod", "os.remove", "os.rename", "os.replace", "os.rmdir", "os.symlink", "os.unlink",
+        "shutil.copy*", "shutil.move", "shutil.rmtree", "tempfile",
     ),
     UNVERIFIED: ("ssl._create_unverified_context", "ssl.CERT_NONE"),
     NATIVE: ("cffi", "ctypes", "mmap", "numpy.ctypeslib", "torch.*.load_library"),
-}
+}  # fmt: skip
 """Capability -> names of modules, functions and attributes. Python's standard library, and the
 packages that models commonly have; chosen for this project."""
 DYNAMIC = ("__builtins__", "__dict__", "__globals__", "__loader__", "__subclasses__")
@@ -66,9 +66,9 @@ HOST = re.compile(r"(?:https?|wss?|ftp|s3|grpc|tcp)://([\w.-]+)|\b((?:\d{1,3}\.)
 PATH = re.compile(r"(/|~/|\.\./)[\w.~-][\w./~-]*")
 """A text that is an absolute path, or one above the model's folder."""
 OPENING = (
-    *("codecs.open", "io.open", "numpy.fromfile", "numpy.load", "open", "os.listdir", "os.open"),
-    *("os.scandir", "os.walk", "pathlib.Path", "shutil.copyfile"),
-)
+    "codecs.open", "io.open", "numpy.fromfile", "numpy.load", "open", "os.listdir", "os.open",
+    "os.scandir", "os.walk", "pathlib.Path", "shutil.copyfile",
+)  # fmt: skip
 """Functions whose first argument is the path of a file or folder that they read."""
 NATIVE_FILE = re.compile(r".*\.(so(\.\d+)*|dll|dylib|pyd|a|o)")
 ELF, PICKLE = b"\x7fELF", b"\x80"

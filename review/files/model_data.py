@@ -12,16 +12,16 @@ from google.protobuf.json_format import MessageToJson
 
 from model_build import model_config
 from platform_facts.rules import engines
+from review.amounts import rises_sharply
 from review.files.changed_code import ChangedFile
 from review.files.readers import read_json, read_text, read_yaml
 from review.remark import NOTE, Remark
 from review.values import (
     Unreadable,
     ValueDifference,
+    first_names,
     format_change,
     format_value,
-    named,
-    rises_sharply,
     value_differences,
 )
 
@@ -57,9 +57,9 @@ SOURCE_FIELDS = ("from", "repository", "package", "folder", "uri", "path")
 """Fields of `weights` with the source of the weights."""
 
 CODE_FIELDS = (
-    *("backend", "cc_model_filenames", "default_model_filename", "model_repository_agents"),
-    *("model_operations", "platform", "runtime"),
-)
+    "backend", "cc_model_filenames", "default_model_filename", "model_repository_agents",
+    "model_operations", "platform", "runtime",
+)  # fmt: skip
 """Fields of a configuration that select what Triton runs, as `ENVIRONMENT` does; nobody owns it
 (Triton's model configuration; python_backend, "Creating Custom Execution Environments")."""
 CODE_PARAMETER = re.compile(r"PATH|LIB|/", re.IGNORECASE)
@@ -152,7 +152,7 @@ def describe_table(
                   if other != row]  # fmt: skip
         text = f"row {difference}"
         if others and column not in shared:
-            text += f", the file of {named(others)}, so that both models answer alike"
+            text += f", the file of {first_names(others)}, so that both models answer alike"
             yield Remark("changed_weights_source", text)
         else:
             yield Remark(NOTE, text)

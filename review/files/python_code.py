@@ -1,4 +1,4 @@
-"""Literals in Python code, from its syntax tree: their names, and which text they make."""
+"""Python code as a syntax tree: its statements as text, and its literals with their names."""
 
 import ast
 import base64

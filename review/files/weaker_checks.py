@@ -17,8 +17,8 @@ from review.files.python_code import LOGGING, cut, first_line, last_name, named_
 CHECKING = re.compile(r"_*(assert|check|ensure|guard|refuse|reject|require|validate|verify)(_|$)")
 """Names of functions that only check."""
 BROAD = (
-    *("", "BaseException", "BotoCoreError", "ClientError", "Exception", "OSError", "RuntimeError"),
-)
+    "", "BaseException", "BotoCoreError", "ClientError", "Exception", "OSError", "RuntimeError",
+)  # fmt: skip
 """Errors of which code that ignores them cannot know the reason."""
 CACHES = ("alru_cache", "cache", "cached", "lru_cache", "memoize", "ttl_cache")
 CHANGING = re.compile(

@@ -13,12 +13,10 @@ from review.files.changed_code import ChangedFile
 from review.files.readers import UNREADABLE, compared, read_yaml
 from review.remark import NOTE, Remark
 from review.shell_commands import command_remarks
-from review.values import Unreadable, ValueDifference, as_list, named, value_differences
+from review.values import Unreadable, ValueDifference, as_list, first_names, value_differences
 
 FOLDER = ".github/workflows/"
-STRANGERS = {
-    *("issue_comment", "merge_group", "pull_request", "pull_request_target", "workflow_run")
-}
+STRANGERS = {"issue_comment", "merge_group", "pull_request", "pull_request_target", "workflow_run"}
 """Events of changes that no one has approved, and events that forks can trigger (GitHub docs,
 "Events that trigger workflows"; zizmor, dangerous-triggers)."""
 WITH_TOKEN = {"pull_request_target", "workflow_run"}
@@ -82,7 +80,7 @@ def describe_workflows(
 
 def _named_jobs(names: Sequence[str]) -> str:
     """Return the start of a sentence about jobs, empty without a name."""
-    return f"the job{'s' * (len(names) > 1)} {named(names)} " if any(names) else ""
+    return f"the job{'s' * (len(names) > 1)} {first_names(names)} " if any(names) else ""
 
 
 def _new_rights(before: bytes | None, after: bytes | None) -> Iterator[Remark]:

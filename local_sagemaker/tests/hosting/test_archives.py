@@ -2,6 +2,8 @@ import gzip
 import io
 import os
 import tarfile
+import time
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -153,10 +155,22 @@ def test_unpacked_size_is_limited_by_disk_space(s3: Any, tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["fits"]
 
 
-def test_download_ends_at_the_timeout(s3: Any, tmp_path: Path) -> None:
+def test_slow_download_ends_at_the_timeout(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the archive is small: it is unpacked by one read."""
+    monkeypatch.setattr(time, "monotonic", count().__next__)
+
+    class SlowBody(io.BytesIO):
+        def readinto(self, buffer: Any, /) -> int:
+            return super().readinto(memoryview(buffer)[:1])
+
+    body = SlowBody(GOOD)
+    s3.get_object = lambda **_: {"Body": body, "ContentLength": 1, "ETag": ""}
     message = "extract model data .*: it takes longer than ModelDataDownloadTimeoutInSeconds"
     with pytest.raises(ApiError, match=message):
-        fetch(s3, tar_gz({"a": b"12"}), tmp_path / "model", seconds=-1)
+        archives.fetch(s3, to=tmp_path / "model", seconds=10, **LOCATION)
+    assert body.tell() == 10
     assert files_below(tmp_path) == {}
 
 
