@@ -138,7 +138,7 @@ class CodeChanges:
             return set()
         statements = [change for change in self.changes if not change.is_message]
         has_other_values = any(
-            change.literals or change.is_setting or self._is_lost_condition(change)
+            change.literals or self._is_setting(change) or self._is_lost_condition(change)
             for change in statements
         )
         has_same_parts = self._has_same_parts and not (
@@ -147,6 +147,14 @@ class CodeChanges:
         if has_same_parts and not has_other_values:
             return set()
         return {change.function for change in statements}
+
+    def _is_setting(self, change: Change) -> bool:
+        """Return whether a module or class newly has a literal under a name, or no longer."""
+        match change:
+            case Change(node=ast.Assign(value=value), is_pair=False):
+                unit = self._new.units[change.function]
+                return not isinstance(unit, FUNCTIONS) and is_literal(fold(value, {}))
+        return False
 
     def _is_lost_condition(self, change: Change) -> bool:
         """Return whether a statement with a condition is gone, and its function asks no more."""

@@ -70,13 +70,6 @@ class Change:
         return literals if self.is_pair and all(map(is_literal, literals)) else None
 
     @property
-    def is_setting(self) -> bool:
-        """Whether a literal is newly assigned, or no longer."""
-        value = getattr(self.node, "value", None)
-        is_new = isinstance(self.node, ast.Assign) and not self.is_pair
-        return is_new and value is not None and is_literal(fold(value, {}))
-
-    @property
     def is_message(self) -> bool:
         """Whether the statement only writes a log, or a message that changes."""
         call = self.node.value if isinstance(self.node, ast.Expr) else self.node
