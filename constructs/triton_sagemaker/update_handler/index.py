@@ -2,7 +2,8 @@
 
 The handler only reads. The provider framework calls it once as `on_event` and then as `is_complete`
 every 5 seconds, until it returns a result or the framework times out. The framework would report
-any error as the result, so throttled and failed calls wait for the next poll.
+any error as the result, so throttled and failed calls wait for the next poll. Lambda gets this file
+alone, so that it repeats functions of the other handlers.
 
 For inference components, the guard also waits for their operations and compares the checksums of
 their archives, and the check checks each component, because catalog entries depend on it. A
@@ -49,6 +50,10 @@ ALARM_REASON = (
     "a rollback alarm went off (aws cloudwatch describe-alarm-history --history-item-type "
     "StateUpdate names it)"
 )
+
+OVERLOADED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded")
+"""DynamoDB's codes of throttled requests, with status 400, besides ThrottlingException (API
+reference, Query); botocore retries the second one only in its standard mode."""
 
 UNREACHABLE = (exceptions.ConnectionError, exceptions.HTTPClientError)
 
@@ -566,8 +571,9 @@ def _is_rolling_back(stack: str) -> bool:
 
 def _is_transient(error: ClientError) -> bool:
     """Return whether the error is throttling or an error of AWS."""
+    code = error.response["Error"]["Code"]
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
-    return status == 429 or status >= 500 or "Throttl" in error.response["Error"]["Code"]
+    return "Throttl" in code or code in OVERLOADED or status == 429 or status >= 500
 
 
 def _describe_endpoint(name: str) -> Record | None:

@@ -62,7 +62,7 @@ class Account:
     """An account in memory: clients of S3, CodeBuild and CloudWatch Logs, and the functions.
 
     `objects` has the time of each object of the bucket of archives. `errors` are raised by the next
-    calls of StartBuild.
+    calls of StartBuild. `throttled` are reads of logs and of earlier lists.
     """
 
     index: ModuleType
@@ -75,6 +75,7 @@ class Account:
     errors: list[Exception] = field(default_factory=list)
     list_key: str = "assets/prod/0a1b.jsonl"
     earlier_lists: dict[str, bytes] = field(default_factory=dict)
+    throttled: bool = False
     page_size: int = 100
 
     def client(self, service: str) -> "Account":
@@ -90,6 +91,7 @@ class Account:
         if f"{Bucket}/{Key}" == self.list_key:
             return {"Body": io.BytesIO(self.content())}
         if f"{Bucket}/{Key}" in self.earlier_lists:
+            self.check_throttling()
             return {"Body": io.BytesIO(self.earlier_lists[f"{Bucket}/{Key}"])}
         if Bucket == "assets":
             raise client_error("NoSuchKey")
@@ -141,11 +143,16 @@ class Account:
         return {"builds": [build for build in self.builds if build["id"] in ids]}
 
     def get_log_events(self, *, logStreamName: str, **_: Any) -> Record:  # noqa: N803
+        self.check_throttling()
         if logStreamName not in self.logs:
             raise client_error("ResourceNotFoundException")
         return {"events": [{"message": message} for message in self.logs[logStreamName]]}
 
     # Both
+
+    def check_throttling(self) -> None:
+        if self.throttled:
+            raise client_error("ThrottlingException")
 
     def get_paginator(self, operation: str) -> SimpleNamespace:
         pages: dict[str, Callable[..., Iterator[Record]]] = {
@@ -347,6 +354,10 @@ def test_archives_that_builds_of_another_list_build_are_awaited(account: Account
     account.earlier_lists[account.list_key] = account.content()
     account.list_key = "assets/prod/2c3d.jsonl"
     account.items[0] = make_item("model-0000")
+    account.throttled = True
+    account.poll("request-2")
+    assert len(account.lines()) == 4, "a build of an archive that another one builds"
+    account.throttled = False
     assert account.poll("request-2")["Builds"] == ["b:5"]
     assert account.lines()[4:] == ["1"]
     account.end("b:1", "FAILED", FAILED_PHASE)
@@ -388,6 +399,7 @@ def test_engines_have_builds_of_their_own(account: Account) -> None:
     [
         ("AccountLimitExceededException", "Cannot have more than 1 builds in queue", 400),
         ("ThrottlingException", "Rate exceeded", 400),
+        ("TooManyRequestsException", "Rate exceeded", 429),
         ("InternalFailure", "", 500),
         ("ServiceUnavailable", "", 503),
     ],
@@ -501,6 +513,14 @@ def test_failure_without_an_error_of_the_model_has_that_of_the_build(
     assert f"archives were not built. model-0001: {reason}" in account.error()
     account.logs.clear()  # the log is optional
     assert "archives were not built. model-0001: build " in account.error()
+
+
+def test_throttled_read_of_a_log_does_not_hide_the_error_of_a_model(account: Account) -> None:
+    account.items = items(1)
+    account.poll()
+    account.end("b:1", "FAILED", FAILED_PHASE, log="error: model-0001: broken")
+    account.throttled = True
+    assert not account.poll()["IsComplete"]
 
 
 def test_many_failures_fit_into_cloudformations_response(account: Account) -> None:

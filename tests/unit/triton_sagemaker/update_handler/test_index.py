@@ -554,7 +554,11 @@ def test_check_reports_a_stack_rollback_that_sagemaker_rolled_back(account: Acco
     assert account.send("Check", ConfigName="new")
 
 
-@pytest.mark.parametrize(("status", "code"), [(400, "ThrottlingException"), (503, "Unavailable")])
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(400, "ThrottlingException"), (503, "Unavailable"),
+     (400, "ProvisionedThroughputExceededException"), (400, "RequestLimitExceeded")],
+)  # fmt: skip
 def test_transient_aws_errors_are_retried(account: Account, status: int, code: str) -> None:
     account.failure = (status, code)
     assert not account.send("Guard")
