@@ -150,7 +150,7 @@ def package_lines(
     return tuple(lines)
 
 
-def changed_lines(script: ChangedFile) -> list[str]:
+def script_lines(script: ChangedFile) -> list[str]:
     """Return the first lines of a script that are gone or new, without comments.
 
     make expands variables in a comment of a recipe.

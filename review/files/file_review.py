@@ -17,9 +17,9 @@ from review.files.changed_code import (
     UNOWNED_CODE,
     ChangedFile,
     CodeOwners,
-    changed_lines,
     file_lines,
     package_lines,
+    script_lines,
 )
 from review.files.code_changes import NOT_READ, CodeChanges
 from review.files.model_code import new_capabilities
@@ -111,37 +111,15 @@ def compare_files(
     ]
     moved = _moved_files(changed)
     changed = [moved.get(file.path, file) for file in changed]
-    code_changes = {
-        file.path: CodeChanges(file.before or b"", file.after)
-        for file in changed
-        if _is_run(file.path) and file.after is not None
-    }
-    judging = {path for path in code_changes if path.startswith(JUDGING) or head[path] in assets}
-    by_file: dict[str, list[Remark]] = defaultdict(list)
-    for path, remark in (
-        *describe_workflows(changed, base, head),
-        *new_capabilities(changed, base, head),
-        *lengths_above_engines(changed, base, head),
-        *_lost_checks(code_changes, {file.path: file.package for file in changed}, judging),
-    ):
-        by_file[path].append(remark)
-    owners = CodeOwners.of(base)
+    by_file, statements = _remarks_and_statements(changed, base, head, assets)
+    owners, new_owners = CodeOwners.of(base), CodeOwners.of(head)
     only_acknowledges = [file.path for file in changed] == [ACKNOWLEDGEMENTS]
-    statements: dict[str, list[str]] = {}
     dangers: list[Danger] = []
     notes: dict[str, dict[str, list[str]]] = {}
     for file in changed:
-        remarks: list[Remark] = []
-        if file.path in code_changes:
-            remarks, statements[file.path] = _code_remarks(
-                file.path, code_changes[file.path], is_function=file.after in assets
-            )
-        elif SCRIPT.fullmatch(file.path):
-            statements[file.path] = changed_lines(file)
-        remarks += dict.fromkeys((*_remarks(file, base, head), *by_file[file.path]))
-        remarks = [Remark(rule, not_bold(text)) for rule, text in remarks]
+        remarks = by_file[file.path]
         if file.path in LOCATIONS:
-            remarks += _lost_owners(owners, CodeOwners.of(head), head)
+            remarks += _lost_owners(owners, new_owners, head)
         if file.is_code and not owners.find(file.path) and not only_acknowledges:
             text = f"package {file.package}: code without an owner in the base's CODEOWNERS"
             remarks.append(Remark(UNOWNED_CODE, f"{text}: nobody has to approve it"))
@@ -158,6 +136,42 @@ def compare_files(
         package_lines(code, statements),
         file_lines(code),
     )
+
+
+def _remarks_and_statements(
+    changed: Sequence[ChangedFile],
+    base: Mapping[str, bytes],
+    head: Mapping[str, bytes],
+    assets: Collection[bytes],
+) -> tuple[dict[str, list[Remark]], dict[str, list[str]]]:
+    """Return the remarks about the contents of changed files, and changed statements, by path."""
+    code_changes = {
+        file.path: CodeChanges(file.before or b"", file.after)
+        for file in changed
+        if _is_run(file.path) and file.after is not None
+    }
+    judging = {path for path in code_changes if path.startswith(JUDGING) or head[path] in assets}
+    of_several: dict[str, list[Remark]] = defaultdict(list)
+    for path, remark in (
+        *describe_workflows(changed, base, head),
+        *new_capabilities(changed, base, head),
+        *lengths_above_engines(changed, base, head),
+        *_lost_checks(code_changes, {file.path: file.package for file in changed}, judging),
+    ):
+        of_several[path].append(remark)
+    by_file: dict[str, list[Remark]] = {}
+    statements: dict[str, list[str]] = {}
+    for file in changed:
+        remarks: list[Remark] = []
+        if file.path in code_changes:
+            remarks, statements[file.path] = _code_remarks(
+                file.path, code_changes[file.path], is_function=file.after in assets
+            )
+        elif SCRIPT.fullmatch(file.path):
+            statements[file.path] = script_lines(file)
+        remarks += dict.fromkeys((*_remarks(file, base, head), *of_several[file.path]))
+        by_file[file.path] = [Remark(rule, not_bold(text)) for rule, text in remarks]
+    return by_file, statements
 
 
 def _dangers_and_note(file: ChangedFile, remarks: Sequence[Remark]) -> tuple[list[Danger], str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from review.files.file_review import compare_files
-from review.files.readers import read_yaml
+from review.files.readers import UNREADABLE, read_yaml
 from review.files.workflows import AS_BEFORE, FOLDER
 
 ROOT = Path(__file__).parents[4]
@@ -133,6 +133,16 @@ def test_new_workflow_with_a_token_is_a_danger() -> None:
     assert any(
         "the job a gets a token for AWS (id-token) on pull_request" in text for text in texts
     )
+
+
+def test_unreadable_workflow_is_a_danger_of_its_own_file_only() -> None:
+    head = FILES | {DEPLOY: FILES[DEPLOY] + b"# a note\n", RELEASE: b"jobs: ["}
+    unreadable = {
+        danger.message.partition(":")[0]
+        for danger in compare_files(FILES, head).dangers
+        if danger.rule == UNREADABLE
+    }
+    assert unreadable == {RELEASE}
 
 
 def test_broken_invariant_is_reported_once() -> None:
