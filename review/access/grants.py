@@ -29,6 +29,8 @@ reference_aws-services-that-work-with-iam, resource-based policies)."""
 
 WILD_BUCKET = re.compile(r"arn:[^:]*:s3:::[^/]*[*?]")
 """Names of buckets are global (S3 user guide, bucketnamingrules)."""
+OR = " or "
+"""Between the values of an entry of a condition."""
 Condition = frozenset[str]
 """A text for each entry, KEY OPERATOR VALUES: a request must match all entries."""
 
@@ -68,7 +70,7 @@ class Grant:
             and self.principal in (other.principal, ANYONE)
             and _matches(self.action, other.action)
             and _matches(self.resource, other.resource)
-            and self.condition <= other.condition
+            and all(_includes(entry, other.condition) for entry in self.condition)
         )
 
 
@@ -85,6 +87,29 @@ def difference(grant: Grant, other: Grant) -> Grant:
     excepted, other_excepted = map(_exceptions, resources)
     added = [name for name in other_excepted if not _is_any(excepted, name)]
     return replace(grant, resource=", ".join(added))
+
+
+def _includes(entry: str, condition: Condition) -> bool:
+    """Return whether a condition has an entry, KEY OPERATOR PATTERNS, or one that is narrower."""
+    key, _, rest = entry.partition(" ")
+    operator, _, patterns = rest.partition(" ")
+    if entry in condition or operator not in ("ArnLike", "StringLike"):
+        return entry in condition
+    count = 5 if operator == "ArnLike" else 0  # each part of an ARN has its own pattern
+    start = f"{key} {operator} "
+    values = [other.removeprefix(start) for other in condition if other.startswith(start)]
+    return bool(values) and all(
+        any(_is_like(text.split(":", count), pattern.split(":", count))
+            for pattern in patterns.split(OR))
+        for text in values[0].split(OR)
+    )  # fmt: skip
+
+
+def _is_like(parts: list[str], patterns: list[str]) -> bool:
+    return len(parts) == len(patterns) and all(
+        fnmatchcase(part, pattern.replace("[", "[[]"))
+        for part, pattern in zip(parts, patterns, strict=True)
+    )
 
 
 def is_service(principal: str) -> bool:

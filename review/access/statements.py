@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.templates import Template
-from review.access.grants import ANYONE, EVERYTHING_EXCEPT, NETWORK, Condition, Grant
+from review.access.grants import ANYONE, EVERYTHING_EXCEPT, NETWORK, OR, Condition, Grant
 from review.files.readers import read_structure
 from review.values import as_list, construct_path, format_value, is_text
 
@@ -182,7 +182,7 @@ def _condition(statement: dict[str, Any], resources: dict[str, Any]) -> Conditio
         for operator, keys in statement.get("Condition", {}).items()
         for key, values in (keys.items() if isinstance(keys, dict) else [("", keys)])
     ]
-    return frozenset(f"{key} {operator} {' or '.join(values)}" for operator, key, values in entries)
+    return frozenset(f"{key} {operator} {OR.join(values)}" for operator, key, values in entries)
 
 
 def _scopes(statement: dict[str, Any], key: str, resources: dict[str, Any]) -> list[str]:

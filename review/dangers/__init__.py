@@ -30,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     endpoints.scaling_removed_during_update,
     endpoints.dropped_models,
     endpoints.broken_clients,
+    endpoints.recorded_calls,
     identities.shared_identities,
     resources.replaced_resources,
     resources.moved_archives,

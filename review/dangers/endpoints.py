@@ -124,6 +124,20 @@ def broken_clients(comparison: Comparison) -> Iterator[Danger]:
             )
 
 
+def recorded_calls(comparison: Comparison) -> Iterator[Danger]:
+    """Calls of a production endpoint are newly recorded: what callers send is then in S3."""
+    for before, after in comparison.common_endpoints if comparison.is_production else ():
+        capture = after.settings.settings.get("data_capture")
+        if capture and not before.settings.settings.get("data_capture"):
+            kinds = [kind for kind in ("requests", "responses") if capture[kind]]
+            yield Danger(
+                after.settings.name,
+                f"{' and '.join(kinds)} of {after.settings.name} are newly recorded in S3: "
+                f"{capture['percent']} % of them, for {capture['keep_days']} days",
+                rule="new_capabilities",
+            )
+
+
 def split_sequences(comparison: Comparison) -> Iterator[Danger]:
     """A model with sequence batching newly has several instances or copies.
 

@@ -60,6 +60,8 @@ COMMON_CALLS = frozenset(
 """Functions and methods of Python's own types, by which the same is written in other words."""
 MAX_NAMES = 6
 """Maximum names in a list of new calls, constants or functions."""
+MAX_NEW_STATEMENTS = 4
+"""Maximum statements of a new function."""
 MAX_PURPOSE = 150
 """Maximum characters of what a docstring says of a function."""
 MAX_EFFECTS = 400
@@ -290,8 +292,11 @@ class CodeChanges:
         old, new = self._old, self._new
         removed = [name for name in old.units if name and name not in new.units]
         added = [name for name in new.units if name and name not in old.units]
-        if added:
-            yield f"new functions: {_names(added)}"
+        for name in added[:MAX_NAMES]:
+            texts = [cut(first_line(statement)) for statement in statements(new.units[name])]
+            yield f"new: {'; '.join(texts[:MAX_NEW_STATEMENTS])}"
+        if len(added) > MAX_NAMES:
+            yield f"{len(added) - MAX_NAMES} more new functions"
         if removed:
             yield f"gone functions: {_names(removed)}"
 

@@ -377,7 +377,11 @@ def _changed_settings(file: ChangedFile) -> Iterator[Remark]:
 def _lost_owners(old: CodeOwners, new: CodeOwners, head: Mapping[str, bytes]) -> Iterator[Remark]:
     """Yield the files for which fewer people than before may approve a change, by owner."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for path in sorted(head, key=lambda path: (path.count("/"), path)):
+
+    def order(path: str) -> tuple[bool, int, str]:
+        return not path.startswith(WORKFLOWS), path.count("/"), path
+
+    for path in sorted(head, key=order):
         lost = {*old.named(path)} - {*new.named(path)}
         if new.named(path):
             lost &= {*old.find(path)}  # a placeholder has a successor
