@@ -6,7 +6,7 @@ case. Exit codes:
   0  everything was compared, and every danger is acknowledged or advisory
      (review/acknowledged.yaml)
   2  the command's arguments are invalid
-  3  everything was compared, and at least one danger is neither
+  3  everything was compared, and at least one danger is neither acknowledged nor advisory
   4  not everything was compared, for the reasons in the report (no base, a stage that cannot be
      synthesised on either side, a plan that cannot be read): dangers may be missing
 """
