@@ -21,7 +21,8 @@ class AccessChange:
     grants_to_existing: new grants of roles and resources that existed before.
     grants_to_new: grants of new roles and resources.
     removed_grants: removed grants, without `removed_service_grants`.
-    removed_service_grants: removed grants without which an AWS service cannot do the action at all.
+    removed_service_grants: removed grants without which an AWS service cannot do the action at all,
+        or under a condition with narrower values only.
     removed_denials, new_denials: removed and new Deny statements.
 
     Removed grants, and denials, are only those of roles and resources that still exist.
@@ -90,7 +91,10 @@ def access_changes(
             for grant in removed_grants
             if grant.policy_resource
             and is_service(grant.principal)
-            and not any(_is_same_action(grant, other) for other in grants)
+            and (
+                not any(_is_same_action(grant, other) for other in grants)
+                or (_has_narrower_values(grant) and grant in _unpaired(removed_grants, new_grants))
+            )
         }
         yield AccessChange(
             stack,
@@ -192,6 +196,15 @@ def _unpaired(grants: set[Grant], others: set[Grant]) -> set[Grant]:
     """Return the grants without those of which only the condition changes in another one."""
     pairs = {replace(grant, condition=frozenset()) for grant in others}
     return {grant for grant in grants if replace(grant, condition=frozenset()) not in pairs}
+
+
+def _has_narrower_values(grant: Grant) -> bool:
+    """Return whether a removed grant is there with other values of the same keys."""
+    if not grant.condition_change:
+        return False
+    before, after = ({entry.rpartition("Like ")[0] for entry in condition}
+                     for condition in grant.condition_change)  # fmt: skip
+    return before == after
 
 
 def _is_same_action(grant: Grant, other: Grant) -> bool:

@@ -9,7 +9,6 @@ from review.access.grants import (
     CONDITION_CHANGE,
     EVERYTHING_EXCEPT,
     NETWORK,
-    OR,
     Grant,
     grant_groups,
     grant_sentence,
@@ -155,15 +154,9 @@ def _admission_reason(grant: Grant, stage_principals: _StagePrincipals) -> str |
     if not grant.policy_resource:
         return None
     if grant.action in _FEDERATED_ACTIONS:
-        subjects = [entry for entry in grant.condition if ":sub StringEquals " in entry]
-        names = [
-            name for entry in subjects for name in entry.partition("StringEquals ")[2].split(OR)
-        ]
-        if not names:
-            return "trusts any identity of a federated identity provider"
-        is_approved = all(":environment:" in name for name in names)
-        approval = "" if is_approved else ", also outside of an environment that approves"
-        return f"trusts identities of a federated identity provider{approval}"
+        has_subjects = any(":sub StringEquals " in entry for entry in grant.condition)
+        identities = "identities" if has_subjects else "any identity"
+        return f"trusts {identities} of a federated identity provider"
     if grant.principal in stage_principals:
         return None
     return "admits a principal outside this stage's account"

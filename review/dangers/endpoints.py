@@ -127,8 +127,11 @@ def broken_clients(comparison: Comparison) -> Iterator[Danger]:
 def recorded_calls(comparison: Comparison) -> Iterator[Danger]:
     """Calls of a production endpoint are newly recorded: what callers send is then in S3."""
     for before, after in comparison.common_endpoints if comparison.is_production else ():
-        capture = after.settings.settings.get("data_capture")
-        if capture and not before.settings.settings.get("data_capture"):
+        captures: list[Any] = [
+            side.settings.settings.get("data_capture") for side in (before, after)
+        ]
+        capture = captures[1]
+        if capture and not captures[0]:
             kinds = [kind for kind in ("requests", "responses") if capture[kind]]
             yield Danger(
                 after.settings.name,

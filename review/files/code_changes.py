@@ -60,6 +60,8 @@ COMMON_CALLS = frozenset(
 """Functions and methods of Python's own types, by which the same is written in other words."""
 MAX_NAMES = 6
 """Maximum names in a list of new calls, constants or functions."""
+MAX_SHOWN = 2
+"""Maximum new functions whose statements are shown."""
 MAX_NEW_STATEMENTS = 4
 """Maximum statements of a new function."""
 MAX_PURPOSE = 150
@@ -292,11 +294,12 @@ class CodeChanges:
         old, new = self._old, self._new
         removed = [name for name in old.units if name and name not in new.units]
         added = [name for name in new.units if name and name not in old.units]
-        for name in added[:MAX_NAMES]:
-            texts = [cut(first_line(statement)) for statement in statements(new.units[name])]
-            yield f"new: {'; '.join(texts[:MAX_NEW_STATEMENTS])}"
-        if len(added) > MAX_NAMES:
-            yield f"{len(added) - MAX_NAMES} more new functions"
+        if old.tree.body and len(added) <= MAX_SHOWN:
+            for name in added:
+                rows = [cut(first_line(statement)) for statement in statements(new.units[name])]
+                yield f"new: {'; '.join(rows[:MAX_NEW_STATEMENTS])}"
+        elif added:
+            yield f"new functions: {_names(added)}"
         if removed:
             yield f"gone functions: {_names(removed)}"
 

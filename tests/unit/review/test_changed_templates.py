@@ -736,6 +736,29 @@ def test_index_of_a_table_cannot_be_changed() -> None:
     assert dangers(compare(old, other)) == []
 
 
+@pytest.mark.parametrize(
+    ("alarms", "message"),
+    [
+        (
+            "111111111111:alarm:prod-models-*",
+            "lost_service_access: cloudwatch.amazonaws.com may no",
+        ),
+        ("222222222222:alarm:*", "widened_access: cloudwatch.amazonaws.com may now sns:Publish on"),
+    ],
+)
+def test_service_with_narrower_and_other_condition(alarms: str, message: str) -> None:
+    def topic(alarms: str) -> dict[str, Any]:
+        condition = {"ArnLike": {"aws:SourceArn": f"arn:aws:cloudwatch:us-east-1:{alarms}"}}
+        keys = {"Principal": {"Service": "cloudwatch.amazonaws.com"}, "Condition": condition}
+        document = {"Statement": [statement("sns:Publish", **keys)]}
+        properties = {"Topics": [{"Ref": "Topic"}], "PolicyDocument": document}
+        return {"Topic": {"Type": "AWS::SNS::Topic"},
+                "Policy": {"Type": "AWS::SNS::TopicPolicy", "Properties": properties}}  # fmt: skip
+
+    (danger,) = dangers(compare(topic("111111111111:alarm:*"), topic(alarms)))
+    assert f"{danger.rule}: {danger.message}".startswith(message)
+
+
 def test_condition_on_the_caller_is_told_as_such() -> None:
     def policy(resource: str) -> dict[str, Any]:
         condition = {"StringEquals": {"aws:PrincipalAccount": "111111111111"}}

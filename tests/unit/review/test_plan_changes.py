@@ -53,6 +53,19 @@ DANGERS: dict[str, tuple[Plan, str]] = {
         "scaling_removed_during_update: AllTraffic of prod-text is not scaled until",
     ),
     "one instance": (with_variant(low=1), "low_availability: prod-text may run on 1 instance"),
+    "recorded calls": (
+        with_endpoint(
+            settings={
+                "data_capture": {
+                    "percent": 100,
+                    "requests": True,
+                    "responses": False,
+                    "keep_days": 30,
+                }
+            }
+        ),
+        "new_capabilities: requests of prod-text are newly recorded in S3: 100 % of them, for 30 d",
+    ),
     "no scaling": (with_variant(is_scaled=False), "lost_scaling: AllTraffic of prod-text is no"),
     "maximum falls": (with_variant(high=3), "AllTraffic of prod-text may have 2-10 -> 2-3 inst"),
     "maximum times ten": (with_variant(high=100), "multiplied_capacity: AllTraffic of prod-text"),

@@ -181,6 +181,15 @@ def test_removed_owner_is_a_danger() -> None:
     assert compare_files(after, before).dangers == ()
 
 
+def test_workflows_without_an_owner_are_named_first() -> None:
+    workflow = ".github/workflows/deploy.yml"
+    files = {workflow: b"on: push", **{f"{number}.yml": b"" for number in range(9)}}
+    owners = {".github/CODEOWNERS": b"* @acme/ml\n"}
+    lost = {".github/CODEOWNERS": b"* @acme/ml\n*.yml\n"}
+    (danger,) = compare_files({**files, **owners}, {**files, **lost}).dangers
+    assert f"approve *.yml: {workflow}, 0.yml" in danger.message
+
+
 def test_times_are_told_in_seconds() -> None:
     wait = 'parameters {{ key: "max_wait_ms" value {{ string_value: "{}" }} }}'
     before, after = (CONFIG + wait.format(number) for number in ("250", "500"))

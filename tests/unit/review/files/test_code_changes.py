@@ -162,7 +162,7 @@ def test_order_and_place_of_code() -> None:
     lines = compare_files(before, after, frozenset(after.values())).code
     assert lines[1:] == (
         "catalog_handler/index.py: gone functions: _client",
-        "clients.py: new functions: _client; newly calls client",
+        "clients.py: new: def _client(name):; return boto3.client(name); newly calls client",
     )
     new = compare_files({}, {PATH: CODE.encode()}, frozenset({CODE.encode()})).code[0]
     assert "new functions: handle, _rows, _check" in new
@@ -178,7 +178,7 @@ def test_refactoring_keeps_its_parts() -> None:
     )
     result = review(after)
     assert result.dangers == ()
-    assert f"rewritten in _rows with {SAME_PARTS}; new functions: _pages" in result.code[0]
+    assert f"rewritten in _rows with {SAME_PARTS}; new: def _pages(table):" in result.code[0]
     assert SAME_PARTS not in review(after.replace('"scan"', '"query"')).code[0]
 
 
