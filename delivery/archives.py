@@ -10,7 +10,6 @@ update.
 
 import hashlib
 import json
-import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -114,7 +113,7 @@ def build_missing_archives(deployment: StageDeployment) -> None:
             deployment.session.client("lambda"),
             outputs[START_FUNCTION],
             outputs[POLL_FUNCTION],
-            max(0, int(deployment.wait_deadline - time.monotonic()) // 60),
+            assembly.plan.time_budget.build_minutes,
         )
         try:
             builder.build(builds)

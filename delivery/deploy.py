@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +46,12 @@ class StageDeployment:
     """The deployment of an assembly to its stage; `session` is in the stage's region.
 
     With `endpoints_only`, as in a rollback, only the stacks of endpoints are deployed: persistent
-    stacks keep what later releases have added, such as archives, logs and networks. `begun` is the
-    start of the deployment in `time.monotonic` seconds.
+    stacks keep what later releases have added, such as archives, logs and networks.
     """
 
     assembly: Assembly
     session: boto3.Session
     endpoints_only: bool = False
-    begun: float = field(default_factory=time.monotonic)
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -91,20 +89,14 @@ class StageDeployment:
             return None
         return stack_template(self.session.client("cloudformation"), endpoint.stack)
 
-    @property
-    def wait_deadline(self) -> float:
-        """The end of waits for operations and builds, in `time.monotonic` seconds.
-
-        The other steps need the rest of the time of the delivery's job.
-        """
-        return self.begun + 60 * self.assembly.plan.time_budget.build_minutes
-
     def wait_for_operations(self) -> None:
         """Wait until no operation is in progress on a stack or an endpoint of the stage.
 
-        Raise `NotDelivered` if CloudFormation could not roll a stack back, or at `wait_deadline`.
+        Raise `NotDelivered` if CloudFormation could not roll a stack back, or if an operation takes
+        longer than a deploy.
         """
-        deadline = self.wait_deadline
+        minutes = self.assembly.plan.time_budget.deploy_minutes
+        deadline = time.monotonic() + 60 * minutes
         stacks = tuple(self.assembly.templates)
         names = [endpoint.name for endpoint in self.assembly.endpoints.values()]
         cloudformation = self.session.client("cloudformation")
@@ -118,8 +110,7 @@ class StageDeployment:
                 raise NotDelivered("\n  ".join(["Nothing was changed", *lines]))
             remaining += wait_for_endpoints(sagemaker, names, deadline=deadline)
         if remaining:
-            minutes = self.assembly.plan.time_budget.build_minutes
-            summary = f"Nothing was changed: {minutes} minutes, the limit of all waits, have passed"
+            summary = f"Nothing was changed: {minutes} minutes, the limit of a deploy, have passed"
             raise NotDelivered("\n  ".join([summary, *remaining]))
 
     def deploy(self, *stacks: str, assembly: Path | None = None) -> None:

@@ -224,12 +224,17 @@ class PlannedEndpoint(Record):
 class TimeBudget(Record):
     """The maximum minutes of each step of a delivery, in order (`rows`).
 
-    Independent stacks are deployed in parallel: only the slowest has rows. The other steps leave
-    `build_minutes` for builds that wait for GPUs, and for operations in progress.
+    Independent stacks are deployed in parallel: only the slowest has rows. Builds may wait
+    `build_minutes` for GPUs, the time that the other steps leave.
     """
 
     rows: dict[str, int]
     build_minutes: int
+
+    @property
+    def deploy_minutes(self) -> int:
+        """The maximum duration of a delivery without builds."""
+        return sum(self.rows.values()) - self.build_minutes
 
 
 class Plan(Record):

@@ -1,6 +1,5 @@
 """Tests of the builds before a deploy."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -115,14 +114,6 @@ def test_failed_build_ends_the_delivery(
     aws.build_error = "1 of 1 archives were not built"
     with pytest.raises(NotDelivered, match=f"prod-(text|vision): {aws.build_error}"):
         build_missing_archives(archives_deployment)
-
-
-def test_builds_get_the_time_that_a_wait_for_operations_has_left(
-    aws: FakeAws, cli: FakeCdk, archives_deployment: StageDeployment
-) -> None:
-    """Otherwise the job of the delivery ends during an update."""
-    build_missing_archives(replace(archives_deployment, begun=time.monotonic() - 1e6))
-    assert {build["WaitMinutes"] for build in aws.started_builds} == {"0"}
 
 
 @pytest.mark.parametrize("command", ["deploy", "publish-assets"])

@@ -2,7 +2,6 @@
 
 import re
 import time
-from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -22,7 +21,7 @@ def test_no_deploy_after_a_failed_rollback(
 
 
 @pytest.mark.parametrize("is_stack", [True, False], ids=["stack", "endpoint that scales"])
-def test_wait_for_an_operation_leaves_the_time_of_the_other_steps(
+def test_wait_for_an_operation_ends_with_the_limit_of_a_deploy(
     aws: FakeAws,
     cli: FakeCdk,
     moving_deployment: StageDeployment,
@@ -31,12 +30,13 @@ def test_wait_for_an_operation_leaves_the_time_of_the_other_steps(
     is_stack: bool,
 ) -> None:
     """Scaling without capacity is repeated while the load lasts."""
-    minutes = moving_deployment.assembly.plan.time_budget.build_minutes
+    budget = moving_deployment.assembly.plan.time_budget
     monkeypatch.setattr(time, "monotonic", count(0, 60).__next__)
-    aws.statuses = ["UPDATE_IN_PROGRESS"] * 3 * minutes * is_stack
-    aws.endpoint_statuses = ["Updating"] * 3 * minutes
-    with pytest.raises(NotDelivered, match=f"^Nothing was changed: {minutes} minutes") as error:
-        deploy(replace(moving_deployment, begun=0))
+    aws.statuses = ["UPDATE_IN_PROGRESS"] * 3 * budget.deploy_minutes * is_stack
+    aws.endpoint_statuses = ["Updating"] * 3 * budget.deploy_minutes
+    limit = f"^Nothing was changed: {budget.deploy_minutes} minutes"
+    with pytest.raises(NotDelivered, match=limit) as error:
+        deploy(moving_deployment)
     name = "prod-models is still UPDATE_IN_PROGRESS" if is_stack else "prod-text is still Updating"
     assert name in str(error.value)
     output = capsys.readouterr().out
