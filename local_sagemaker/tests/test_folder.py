@@ -45,7 +45,7 @@ def test_ended_process_is_not_running(folder: Folder) -> None:
         {"python": 3},
     ],
 )
-def test_edited_state_is_not_trusted(
+def test_edited_running_file_is_not_trusted(
     folder: Folder, running: RunningSageMaker, edited: dict[str, Any]
 ) -> None:
     folder.write_running(running)
@@ -73,7 +73,7 @@ def test_process_of_another_user_is_ignored(
 
 
 @pytest.mark.parametrize("text", ["", '{"pid": 1', '{"pid": 1}', "[1]", "1", "[" * 100_000])
-def test_incomplete_state_file_is_ignored(folder: Folder, text: str) -> None:
+def test_incomplete_running_file_is_ignored(folder: Folder, text: str) -> None:
     folder._running_file.write_text(text)
     assert folder.running() is None
 
@@ -92,7 +92,7 @@ def test_link_or_file_in_place_of_the_folder_is_refused(tmp_path: Path, kind: st
     )
 
 
-def test_state_file_is_written_atomically(
+def test_running_file_is_written_atomically(
     folder: Folder, running: RunningSageMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write_running(running)

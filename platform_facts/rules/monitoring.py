@@ -61,7 +61,8 @@ leak of one instance, which an average would hide.
 """
 ERROR_RATES = "server_error_rate", "client_error_rate", "model_error_rate"
 LATENCIES = "model_latency_p50_ms", "model_latency_p99_ms"
-"""Thresholds of every variant and component; the others depend on instances and hosting."""
+"""`ERROR_RATES` and `LATENCIES`: thresholds of every variant and component; the others depend on
+instances and hosting."""
 THRESHOLDS: dict[str, dict[str, float]] = {
     "server_error_rate": {"warning": 0.01, "critical": 0.05},
     "client_error_rate": {"warning": 0.1},

@@ -2,8 +2,8 @@
 
 No state is kept: each poll compares the list with the objects of the bucket and with CodeBuild's
 builds, and starts what is missing. So a repeated event, or a second request for the same list,
-starts nothing twice, and a finished archive is never built again. Lambda gets this file alone, so
-that it repeats functions of the other handlers.
+starts nothing twice, and a finished archive is never built again. Lambda gets only this
+file, so it repeats functions of the other handlers.
 """
 
 import hashlib
@@ -13,7 +13,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -340,10 +339,14 @@ def _building_keys(builds: "list[BuildTypeDef]") -> Iterator[str]:
     for build in builds:
         if build["buildStatus"] == "IN_PROGRESS":
             location = _variables(build)[LIST_VARIABLE]
-            with _suppressed_unless_transient():
+            try:
                 if location not in lists:
                     texts = _read(location).splitlines()
                     lists[location] = [json.loads(text)["key"] for text in texts]
+            except ClientError as error:
+                if _is_transient(error):
+                    raise  # the next poll reads it again: nothing is built twice
+            else:
                 yield from (lists[location][line - 1] for line in _lines(build))
 
 
@@ -453,16 +456,6 @@ def _is_transient(error: Exception) -> bool:
     return "Throttl" in code or status == 429 or status >= 500
 
 
-@contextmanager
-def _suppressed_unless_transient() -> Iterator[None]:
-    """Suppress errors of optional objects that are gone; others wait for the next poll."""
-    try:
-        yield
-    except ClientError as error:
-        if _is_transient(error):
-            raise
-
-
 def _has_run(build: "BuildTypeDef") -> bool:
     """Return whether a failed build has reached the phase in which it builds models."""
     return any(phase.get("phaseType") == "BUILD" for phase in build.get("phases", []))
@@ -503,11 +496,12 @@ def _logged_errors(build: "BuildTypeDef") -> list[str]:
     log = build.get("logs", {})
     if "groupName" not in log or "streamName" not in log:
         return []  # the build never ran
-    events: list[Any] = []
-    with _suppressed_unless_transient():  # the log is optional in the error message
-        events += boto3.client("logs").get_log_events(
+    try:
+        events = boto3.client("logs").get_log_events(
             logGroupName=log["groupName"], logStreamName=log["streamName"], startFromHead=False
         )["events"]
+    except ClientError:  # the log is optional in the error message
+        return []
     lines = [line for event in events for line in event["message"].splitlines()]
     return [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
 

@@ -9,8 +9,8 @@ a later deploy that has the archive writes it then, also if its entry is as in t
 In a rollback by CloudFormation, each item that the failed deploy wrote gets the entry that it had
 before, unless another writer has changed it since. A repeated event changes nothing: an item has
 the id of the request that wrote it. Every change is a new revision of the item, in one transaction
-with the number of the latest one as condition; `CatalogTable` documents the items. Lambda gets this
-file alone, so that it repeats functions of the other handlers.
+with the number of the latest one as condition; `CatalogTable` documents the items. Lambda gets only
+this file, so it repeats functions of the other handlers.
 """
 
 import hashlib

@@ -2,8 +2,8 @@
 
 The handler only reads. The provider framework calls it once as `on_event` and then as `is_complete`
 every 5 seconds, until it returns a result or the framework times out. The framework would report
-any error as the result, so throttled and failed calls wait for the next poll. Lambda gets this file
-alone, so that it repeats functions of the other handlers.
+any error as the result, so throttled and failed calls wait for the next poll. Lambda gets only this
+file, so it repeats functions of the other handlers.
 
 For inference components, the guard also waits for their operations and compares the checksums of
 their archives, and the check checks each component, because catalog entries depend on it. A

@@ -16,7 +16,7 @@ from model_build import (
 MODELS = Path(model_build.__file__).parents[1] / "models"
 
 
-def test_plan_knows_what_builds_do_not_load(doubled: Path) -> None:
+def test_checked_model_knows_what_builds_do_not_load(doubled: Path) -> None:
     for name in ("minilm", "bert", "resnet50-tensorrt"):  # ONNX files for a CPU
         assert check_model(find_model(MODELS, name)).load_obstacle is None
     config = doubled / "double" / "config.pbtxt"
@@ -75,7 +75,7 @@ def test_environment_newer_than_the_release_is_refused() -> None:
         model.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
 
 
-def test_plan_of_an_alternative_has_engines_and_archive_name() -> None:
+def test_checked_alternative_has_engines_and_archive_name() -> None:
     model = check_model(find_model(MODELS, "resnet50-tensorrt"))
     assert model.engines == ("resnet50/1/model.plan",)
     assert (model.name, model.alternative) == ("resnet50-tensorrt", "tensorrt")
