@@ -202,8 +202,10 @@ def _has_narrower_values(grant: Grant) -> bool:
     """Return whether a removed grant is there with other values of the same keys."""
     if not grant.condition_change:
         return False
-    before, after = ({entry.rpartition("Like ")[0] for entry in condition}
-                     for condition in grant.condition_change)  # fmt: skip
+    before, after = (
+        {tuple(entry.split(" ", 2)[:2]) for entry in condition}
+        for condition in grant.condition_change
+    )
     return before == after
 
 

@@ -29,6 +29,7 @@ reference_aws-services-that-work-with-iam, resource-based policies)."""
 
 WILD_BUCKET = re.compile(r"arn:[^:]*:s3:::[^/]*[*?]")
 """Names of buckets are global (S3 user guide, bucketnamingrules)."""
+_PSEUDO_PARAMETER = re.compile(r"\$\{AWS::(\w+)\}")
 OR = " or "
 """Between the values of an entry of a condition."""
 Condition = frozenset[str]
@@ -95,20 +96,29 @@ def _includes(entry: str, condition: Condition) -> bool:
     operator, _, patterns = rest.partition(" ")
     if entry in condition or operator not in ("ArnLike", "StringLike"):
         return entry in condition
-    count = 5 if operator == "ArnLike" else 0  # each part of an ARN has its own pattern
     start = f"{key} {operator} "
-    values = [other.removeprefix(start) for other in condition if other.startswith(start)]
-    return bool(values) and all(
-        any(_is_like(text.split(":", count), pattern.split(":", count))
-            for pattern in patterns.split(OR))
-        for text in values[0].split(OR)
+    values = (other.removeprefix(start) for other in condition if other.startswith(start))
+    is_arn = operator == "ArnLike"
+    return any(
+        all(any(_is_like(text, pattern, is_arn=is_arn) for pattern in patterns.split(OR))
+            for text in value.split(OR))
+        for value in values
     )  # fmt: skip
 
 
-def _is_like(parts: list[str], patterns: list[str]) -> bool:
+def _is_like(text: str, pattern: str, *, is_arn: bool) -> bool:
+    """Return whether a pattern includes another one; each of the six parts of an ARN its own.
+
+    Literals of the form `${*}` are not understood.
+    """
+    if "${*}" in pattern or "${?}" in pattern:
+        return False
+    parts, patterns = (
+        _PSEUDO_PARAMETER.sub(r"{\1}", side).split(":", 5 if is_arn else 0)
+        for side in (text, pattern)
+    )
     return len(parts) == len(patterns) and all(
-        fnmatchcase(part, pattern.replace("[", "[[]"))
-        for part, pattern in zip(parts, patterns, strict=True)
+        fnmatchcase(part, _as_glob(own)) for part, own in zip(parts, patterns, strict=True)
     )
 
 
@@ -202,7 +212,12 @@ def _matches(pattern: str, text: str) -> bool:
     """Return whether a pattern matches a text or another pattern; brackets are literal."""
     if pattern.startswith(EVERYTHING_EXCEPT) and text.startswith(EVERYTHING_EXCEPT):
         return all(_is_any(_exceptions(text), excepted) for excepted in _exceptions(pattern))
-    return fnmatchcase(text.lower(), pattern.lower().replace("[", "[[]"))
+    return fnmatchcase(text.lower(), _as_glob(pattern.lower()))
+
+
+def _as_glob(pattern: str) -> str:
+    """Return a pattern in which brackets are literal, and `?` is no `*` of another pattern."""
+    return pattern.replace("[", "[[]").replace("?", "[!*]")
 
 
 def _exceptions(pattern: str) -> list[str]:

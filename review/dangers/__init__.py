@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     resources.replaced_resources,
     resources.moved_archives,
     resources.exports_in_use,
+    resources.changed_indexes,
     stages.no_longer_production,
     endpoints.low_availability,
     endpoints.lost_scaling,

@@ -19,6 +19,11 @@ HARMLESS_OPTION = re.compile(rf"--[a-z-]+(=({AMOUNT}|[a-z]+,[a-z-]+=\d+|\d+:\d+)
 """Options with amounts: they name no file, host or model."""
 HARMLESS_VALUE = re.compile(rf"[\w-]{{0,40}}|{AMOUNT}")
 """Texts that are no path, host, module or command."""
+NAME_OF_METRICS = re.compile(r"[\w./#-]+")
+METRICS_VARIABLES = {
+    name for name, value in metrics_variables("name", "name").items() if value == "name"
+}
+"""Variables with the names of a log group and a namespace."""
 CODE_VARIABLES = re.compile(r"PYTHON|LD_|PATH$|BROWSER$")
 """Names of variables that select code with any text."""
 TRITON_IMAGE = f"/{TRITON_REPOSITORY}:"
@@ -45,5 +50,5 @@ def container_dangers(comparison: Comparison, change: PropertyChange) -> Iterato
 def _is_harmless(name: str, value: str) -> bool:
     if name == ADDITIONAL_ARGUMENTS:
         return all(HARMLESS_OPTION.fullmatch(option) for option in value.split())
-    is_name = HARMLESS_VALUE.fullmatch(value) is not None and not CODE_VARIABLES.search(name)
-    return is_name or name in metrics_variables("", "")
+    pattern = NAME_OF_METRICS if name in METRICS_VARIABLES else HARMLESS_VALUE
+    return pattern.fullmatch(value) is not None and not CODE_VARIABLES.search(name)

@@ -130,9 +130,11 @@ def recorded_calls(comparison: Comparison) -> Iterator[Danger]:
         captures: list[Any] = [
             side.settings.settings.get("data_capture") for side in (before, after)
         ]
-        capture = captures[1]
-        if capture and not captures[0]:
-            kinds = [kind for kind in ("requests", "responses") if capture[kind]]
+        old, capture = ({} if side is None else side for side in captures)
+        kinds = [
+            kind for kind in ("requests", "responses") if capture.get(kind) and not old.get(kind)
+        ]
+        if kinds:
             yield Danger(
                 after.settings.name,
                 f"{' and '.join(kinds)} of {after.settings.name} are newly recorded in S3: "

@@ -1,6 +1,5 @@
 """Dangers of single properties: safe values that are lost, and a few comparisons."""
 
-import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -26,7 +25,6 @@ OTHER_AMOUNTS = (
     ("AWS::SageMaker::*", "DeploymentConfig.*.MaximumExecutionTimeoutInSeconds"),
 )
 """Types and paths of amounts that have rules of their own, or follow from others."""
-INDEX = re.compile(r"GlobalSecondaryIndexes\.(.+\.)?(KeySchema|Projection)\b.*")
 ARCHIVE_CLASSES = ("GLACIER", "DEEP_ARCHIVE")
 """Storage classes whose objects must be restored before they can be read (S3 user guide,
 storage-class-intro; GLACIER is Flexible Retrieval)."""
@@ -43,7 +41,6 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
         resource, property_name = change.resource, change.path.partition(".")[0]
         remarks = [
             *_row_dangers(change, changes),
-            *_index_dangers(change, changes),
             *_amount_dangers(change),
             *_role_dangers(change),
             *_lifecycle_dangers(change),
@@ -83,22 +80,6 @@ def _row_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> I
         if is_row and row.is_safe(change.before) and not row.is_safe(change.after) and not is_moved:
             yield Remark(row.rule, f"{row.text}{_unreadable_data(change)}: {change.text}")
             return
-
-
-def _index_dangers(change: PropertyChange, changes: Sequence[PropertyChange]) -> Iterator[Remark]:
-    """Yield an index of a table with other keys or attributes under the same name.
-
-    "Cannot update GSI's properties other than Provisioned Throughput and Contributor Insights
-    Specification. You can create a new GSI with a different name." (an answer of AWS in
-    aws-amplify/amplify-category-api#774).
-    """
-    is_index = change.resource.type == "AWS::DynamoDB::Table" and INDEX.fullmatch(change.path)
-    if not is_index or None in (change.before, change.after):
-        return
-    paths = {other.path for other in changes if other.resource is change.resource}
-    if not any(path.endswith(".IndexName") for path in paths):
-        text = "DynamoDB refuses to change an index, the deploy fails: give it another name"
-        yield Remark("rejected_updates", f"{text}: {change.text}")
 
 
 def _unreadable_data(change: PropertyChange) -> str:

@@ -15,7 +15,13 @@ from review.dangers.danger import Danger, digest
 from review.dangers.identities import fixed_name
 from review.stack_differences import ResourceChange
 from review.template_changes import property_changes
-from review.values import first_names, format_change, format_value, is_intrinsic_function
+from review.values import (
+    as_list,
+    first_names,
+    format_change,
+    format_value,
+    is_intrinsic_function,
+)
 
 IMMUTABLE_TYPES = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
 """Types that every update replaces; they contain no data."""
@@ -46,11 +52,8 @@ OPAQUE = (
 )  # fmt: skip
 """Patterns of properties whose parts are not listed in `KNOWN`."""
 
-PROTECTING = re.compile(
-    r"kms|encrypt|logging|tracing|deadletter|pointintime|protection|^(OK|InsufficientData)Actions",
-    re.I,
-)
-"""Names of properties that a stack may newly have: they protect or notify, and give no access."""
+PROTECTING = re.compile(r"kms|encrypt|logging|tracing|deadletter|pointintime|protection", re.I)
+"""Names of properties that a stack may newly have: they protect, and give no access."""
 WITHOUT_ACCESS = (
     "AWS::CDK::Metadata", "AWS::CloudWatch::*", "AWS::KMS::Alias", "AWS::Logs::MetricFilter",
     "AWS::Logs::QueryDefinition", "AWS::SQS::Queue", "AWS::SSM::Parameter",
@@ -134,6 +137,44 @@ def exports_in_use(comparison: Comparison) -> Iterator[Danger]:
                 f"{exports}. First deploy a version that keeps them (export_value)",
                 rule="rejected_updates",
             )
+
+
+def changed_indexes(comparison: Comparison) -> Iterator[Danger]:
+    """An index of a table has other keys or attributes, or several are new or gone.
+
+    "Cannot update GSI's properties other than Provisioned Throughput and Contributor Insights
+    Specification" (aws-amplify/amplify-category-api#774), "Cannot perform more than one GSI
+    creation or deletion in a single update" (cloudformation-coverage-roadmap#881).
+    """
+    for change in comparison.changes:
+        if change.type != "AWS::DynamoDB::Table" or change.impact != "WILL_UPDATE":
+            continue
+        old, new = (_indexes(side) for side in (change.before, change.after))
+        changed = sorted(name for name in old.keys() & new.keys() if old[name] != new[name])
+        moved = sorted(old.keys() ^ new.keys())
+        if changed or len(moved) > 1:
+            text = (
+                f"changes {first_names(changed)}"
+                if changed
+                else f"creates or deletes {len(moved)} indexes"
+            )
+            yield Danger(
+                f"{change.stack}.{change.path}.{digest(text)}",
+                f"{change.type} {change.stack}/{change.path}: the update fails: it {text}, and "
+                "DynamoDB only creates or deletes one index at a time. Add one under a new name, "
+                "and delete the old one in a later release",
+                rule="rejected_updates",
+            )
+
+
+def _indexes(table: dict[str, Any] | None) -> dict[str, tuple[str, str]]:
+    """Return index -> its keys and attributes."""
+    indexes = as_list((table or {}).get("Properties", {}).get("GlobalSecondaryIndexes") or [])
+    return {
+        str(index.get("IndexName")): (str(index.get("KeySchema")), str(index.get("Projection")))
+        for index in indexes
+        if isinstance(index, dict)
+    }
 
 
 def _exports(template: Template) -> set[str]:

@@ -33,6 +33,8 @@ UNOWNED_CODE = "unowned_code"
 ROOT = "the root"
 MAX_FILES = 8
 """Maximum number of files in the line of a package, those with the most changed lines."""
+MAX_COMPARED = 2000
+"""Maximum number of lines of a script that is compared: the time grows with their square."""
 MAX_LINES = 6
 """Maximum number of changed lines of a script."""
 MAX_DESCRIBED = 4
@@ -159,6 +161,8 @@ def script_lines(script: ChangedFile) -> list[str]:
         [line.strip() for line in (side or b"").decode(errors="replace").splitlines()]
         for side in (script.before, script.after)
     )
+    if max(len(before), len(after)) > MAX_COMPARED:
+        return [f"not compared: more than {MAX_COMPARED:,} lines"]
     words = {"-": "gone", "+": "new"}
     rows = [f"{words[row[0]]}: {cut(row[1:])}"
             for row in islice(unified_diff(before, after, n=0), 2, None)

@@ -64,7 +64,7 @@ MAX_SHOWN = 2
 """Maximum new functions whose statements are shown."""
 MAX_NEW_STATEMENTS = 4
 """Maximum statements of a new function."""
-MAX_PURPOSE = 150
+MAX_PURPOSE = 100
 """Maximum characters of what a docstring says of a function."""
 MAX_EFFECTS = 400
 """Maximum characters of the statements by which code can act otherwise."""
@@ -135,8 +135,8 @@ class CodeChanges:
         """Return the changed functions that can act otherwise, an empty name for the module.
 
         Empty if the change only writes other logs and messages, or has the same calls, constants,
-        raised errors, imports and conditions, and, if `is_exact`, the same operators and named
-        arguments. A new file has none.
+        raised errors and imports, and no `if` and no switch less, and, if `is_exact`, the same
+        operators and named arguments. A new file has none.
         """
         if not (self.is_readable and self._old.tree.body):
             return set()
@@ -153,11 +153,10 @@ class CodeChanges:
         return {change.function for change in statements}
 
     def _is_setting(self, change: Change) -> bool:
-        """Return whether a module or class newly has a literal under a name, or no longer."""
+        """Return whether a module or class newly has a switch, or no longer."""
         match change:
-            case Change(node=ast.Assign(value=value), is_pair=False):
-                unit = self._new.units[change.function]
-                return not isinstance(unit, FUNCTIONS) and is_literal(fold(value, {}))
+            case Change(node=ast.Assign(value=ast.Constant(value=bool())), is_pair=False):
+                return not isinstance(self._new.units[change.function], FUNCTIONS)
         return False
 
     def _is_lost_condition(self, change: Change) -> bool:
@@ -268,8 +267,8 @@ class CodeChanges:
         texts = [
             *statements,
             *self._order_texts(by_function),
-            *functions,
             *self._part_texts("; ".join(statements)),
+            *functions,
         ]
         texts = [text for index, text in enumerate(texts)
                  if index == 0 or sum(map(len, texts[:index])) < longest]  # fmt: skip

@@ -79,7 +79,9 @@ def describe_model_data(file: ChangedFile, *, model_exists: bool) -> Iterator[Re
     """
     name = file.path.rpartition("/")[2]
     if file.path.startswith("models/") and name == "labels.txt" and file.after is not None:
-        yield from _changed_labels(read_text(file.before or file.after), read_text(file.after))
+        labels = read_text(file.after)
+        if file.before is not None:
+            yield from _changed_labels(file.before.decode(errors="replace"), labels)
     readers = {"config.pbtxt": read_config, "recipe.yaml": read_yaml, "golden.json": read_json}
     if not MODEL_DATA.fullmatch(file.path):
         return
@@ -116,13 +118,13 @@ def _changed_labels(before: str, after: str) -> Iterator[Remark]:
     "The index is used to look up the label": line N is the label of class N (Triton, model
     configuration, `label_filename`).
     """
-    old, new = before.splitlines(), after.splitlines()
+    old, new = (text.rstrip("\n").split("\n") for text in (before, after))
     rows = [(index, *labels) for index, labels in enumerate(zip_longest(old, new))
             if labels[0] != labels[1]]  # fmt: skip
     moved = [row for row in rows if row[2] in old]
     if rows:
         index, *labels = (moved or rows)[0]
-        counts = f"{len(rows)} of {len(old)} classes"
+        counts = f"{len(rows)} of {max(len(old), len(new))} classes"
         text = f"{counts} have other labels, class {index}: {format_change(*map(str, labels))}"
         yield Remark("broken_clients" if moved else NOTE, text)
 

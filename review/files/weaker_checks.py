@@ -326,12 +326,13 @@ def accepted_nan(old: Units, new: Units) -> Iterator[CodeWarning]:
 
 
 def _comparisons(unit: ast.AST) -> Iterator[tuple[tuple[type[ast.cmpop] | None, str], str]]:
-    """Yield operator and second side of comparisons with their text, not those of lengths."""
+    """Yield operator and second side of comparisons with their text, not those of integers."""
     for node in ast.walk(unit):
         match node:
             case ast.Compare(left=left, ops=[operator], comparators=[limit]):
                 names = {last_name(part) for part in ast.walk(left)}
-                if not names & {"len", "size", "count"}:
+                is_integer = isinstance(limit, ast.Constant) and isinstance(limit.value, int)
+                if not (is_integer or names & {"len", "size", "count", "ndim", "shape"}):
                     yield (type(operator), ast.dump(limit)), ast.unparse(node)
 
 

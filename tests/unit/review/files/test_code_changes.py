@@ -162,7 +162,7 @@ def test_order_and_place_of_code() -> None:
     lines = compare_files(before, after, frozenset(after.values())).code
     assert lines[1:] == (
         "catalog_handler/index.py: gone functions: _client",
-        "clients.py: new: def _client(name):; return boto3.client(name); newly calls client",
+        "clients.py: newly calls client; new: def _client(name):; return boto3.client(name)",
     )
     new = compare_files({}, {PATH: CODE.encode()}, frozenset({CODE.encode()})).code[0]
     assert "new functions: handle, _rows, _check" in new
@@ -422,6 +422,7 @@ def test_new_setting_can_make_code_act_differently() -> None:
         ("if not x <= limit: raise E", "if x > limit: raise E", "NaN passes: x <= limit -> x > l"),
         ("if x > limit: raise E", "if not x <= limit: raise E", ""),
         ("if not len(x) <= limit: raise E", "if len(x) > limit: raise E", ""),
+        ("if not limit <= 3: raise E", "if limit > 3: raise E", ""),
     ],
 )
 def test_comparison_that_nan_passes(before: str, after: str, text: str) -> None:
