@@ -229,7 +229,7 @@ def describe_unbuilt(
 def _restore(
     session: boto3.Session, differences: list[CatalogDifference]
 ) -> list[CatalogDifference]:
-    """Restore the entries that a delivery replaces; return the other differences.
+    """Restore the entries with `is_restored`; return the differences of the others.
 
     Raise `ChangedByHand` if another caller changes one, too.
     """

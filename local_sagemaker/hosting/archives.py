@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 BUFFER_BYTES = 1 << 20
-READ_BYTES = 1 << 16
+READ_BYTES = 1 << 16  # of a download between two looks at the clock
 
 # Our limit: far above any real model repository.
 MAX_MEMBERS = 100_000

@@ -91,11 +91,16 @@ def difference(grant: Grant, other: Grant) -> Grant:
 
 
 def _includes(entry: str, condition: Condition) -> bool:
-    """Return whether a condition has an entry, KEY OPERATOR PATTERNS, or one that is narrower."""
+    """Return whether each request that meets a condition also meets `entry`, as far as is certain.
+
+    `entry` has the form KEY OPERATOR PATTERNS.
+    """
+    if entry in condition:
+        return True
     key, _, rest = entry.partition(" ")
     operator, _, patterns = rest.partition(" ")
-    if entry in condition or operator not in ("ArnLike", "StringLike"):
-        return entry in condition
+    if operator not in ("ArnLike", "StringLike"):
+        return False
     start = f"{key} {operator} "
     values = (other.removeprefix(start) for other in condition if other.startswith(start))
     is_arn = operator == "ArnLike"
@@ -107,9 +112,10 @@ def _includes(entry: str, condition: Condition) -> bool:
 
 
 def _is_like(text: str, pattern: str, *, is_arn: bool) -> bool:
-    """Return whether a pattern includes another one; each of the six parts of an ARN its own.
+    """Return whether `pattern` matches everything that the pattern `text` matches.
 
-    Literals of the form `${*}` are not understood.
+    The six parts of an ARN are compared one by one. `${*}` and `${?}`, which are literal characters
+    in IAM, are not supported: a pattern with them matches nothing.
     """
     if "${*}" in pattern or "${?}" in pattern:
         return False
@@ -216,7 +222,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def _as_glob(pattern: str) -> str:
-    """Return a pattern in which brackets are literal, and `?` is no `*` of another pattern."""
+    """Return a pattern of IAM for `fnmatch`: `[` is literal, and `?` does not match a `*`."""
     return pattern.replace("[", "[[]").replace("?", "[!*]")
 
 

@@ -127,10 +127,8 @@ def broken_clients(comparison: Comparison) -> Iterator[Danger]:
 def recorded_calls(comparison: Comparison) -> Iterator[Danger]:
     """Calls of a production endpoint are newly recorded: what callers send is then in S3."""
     for before, after in comparison.common_endpoints if comparison.is_production else ():
-        captures: list[Any] = [
-            side.settings.settings.get("data_capture") for side in (before, after)
-        ]
-        old, capture = ({} if side is None else side for side in captures)
+        sides: list[Any] = [side.settings.settings for side in (before, after)]
+        old, capture = (side.get("data_capture") or {} for side in sides)
         kinds = [
             kind for kind in ("requests", "responses") if capture.get(kind) and not old.get(kind)
         ]

@@ -151,13 +151,10 @@ def changed_indexes(comparison: Comparison) -> Iterator[Danger]:
             continue
         old, new = (_indexes(side) for side in (change.before, change.after))
         changed = sorted(name for name in old.keys() & new.keys() if old[name] != new[name])
-        moved = sorted(old.keys() ^ new.keys())
-        if changed or len(moved) > 1:
-            text = (
-                f"changes {first_names(changed)}"
-                if changed
-                else f"creates or deletes {len(moved)} indexes"
-            )
+        count = len(old.keys() ^ new.keys())
+        if changed or count > 1:
+            several = f"creates or deletes {count} indexes"
+            text = f"changes {first_names(changed)}" if changed else several
             yield Danger(
                 f"{change.stack}.{change.path}.{digest(text)}",
                 f"{change.type} {change.stack}/{change.path}: the update fails: it {text}, and "

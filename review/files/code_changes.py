@@ -61,7 +61,7 @@ COMMON_CALLS = frozenset(
 MAX_NAMES = 6
 """Maximum names in a list of new calls, constants or functions."""
 MAX_SHOWN = 2
-"""Maximum new functions whose statements are shown."""
+"""Maximum new functions whose statements are shown; of more, only the names are."""
 MAX_NEW_STATEMENTS = 4
 """Maximum statements of a new function."""
 MAX_PURPOSE = 100
@@ -134,9 +134,9 @@ class CodeChanges:
     def acting_functions(self, *, is_exact: bool) -> set[str]:
         """Return the changed functions that can act otherwise, an empty name for the module.
 
-        Empty if the change only writes other logs and messages, or has the same calls, constants,
-        raised errors and imports, and no `if` and no switch less, and, if `is_exact`, the same
-        operators and named arguments. A new file has none.
+        There are none in a new file, and if only logs and messages change. There are also none if
+        calls, constants, raised errors and imports are as before, no `if` is lost, and no switch is
+        new or gone; with `is_exact`, operators and named arguments must be as before too.
         """
         if not (self.is_readable and self._old.tree.body):
             return set()
@@ -153,14 +153,14 @@ class CodeChanges:
         return {change.function for change in statements}
 
     def _is_setting(self, change: Change) -> bool:
-        """Return whether a module or class newly has a switch, or no longer."""
+        """Return whether a name of a module or class newly has True or False, or no longer."""
         match change:
             case Change(node=ast.Assign(value=ast.Constant(value=bool())), is_pair=False):
                 return not isinstance(self._new.units[change.function], FUNCTIONS)
         return False
 
     def _is_lost_condition(self, change: Change) -> bool:
-        """Return whether a statement with a condition is gone, and its function asks no more."""
+        """Return whether an `if` or `while` is gone, and its condition is not in the function."""
         unit = self._new.units[change.function]
         return (
             change.after is None
@@ -339,7 +339,7 @@ def _is_unshown(name: str, shown: str) -> bool:
 
 
 def _purposes(name: str, unit: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the names of a function, class or module and of its constants, with (DOCSTRING)."""
+    """Yield a unit's name and that of its constants, each with ` (FIRST LINE OF ITS DOCSTRING)`."""
     if isinstance(unit, (*FUNCTIONS, ast.ClassDef, ast.Module)):
         yield name, _first_line_of(ast.get_docstring(unit))
     for target, following in pairwise(getattr(unit, "body", ())):

@@ -313,9 +313,10 @@ def wider_patterns(
 
 
 def accepted_nan(old: Units, new: Units) -> Iterator[CodeWarning]:
-    """Yield comparisons that NaN now passes: each one with NaN is false (IEEE 754).
+    """Yield the comparisons that NaN now passes.
 
-    What `x <= limit` accepts is not what `x > limit` does not refuse.
+    Every comparison with NaN is false (IEEE 754): code that accepts if `x <= limit` refuses NaN,
+    and code that refuses if `x > limit` accepts it.
     """
     for name in old.keys() & new.keys():
         before, after = (dict(_comparisons(side[name])) for side in (old, new))

@@ -39,7 +39,7 @@ def compare(catalog: Catalog, deployed: dict[str, Any] | None) -> list[CatalogDi
     return catalog_differences(session, "prod", {"text": entries})
 
 
-def test_published_copy_is_not_unusable(catalog: Catalog) -> None:
+def test_published_copy_is_usable(catalog: Catalog) -> None:
     write_entry(catalog, entry("a", archive="published/{}.tar.gz"), cause="published")
     (difference,) = compare(catalog, entry("a"))
     assert difference.is_published_copy
